@@ -76,7 +76,9 @@ namespace block_steps {
 constexpr std::uint32_t first_unlimited(const ScaleRule& rule, const BlockFormat& format) {
   if (format.scale != e8m0) return 0;
   switch (rule.rounding) {
+    case ScaleRounding::down: return rule.quotient == Quotient::amax ? 0 : 0x00400000;
     case ScaleRounding::up: return 0x00200001;
+    case ScaleRounding::up_flushed: return 0x00800000;
     case ScaleRounding::field_up: return 0x00400001;
     case ScaleRounding::log2_up: return 1;
     default: return 0;
@@ -91,7 +93,9 @@ constexpr bool is_clamped(const BlockQuantizer& to, std::uint32_t amax) {
   const std::uint32_t q = quotient(rule, to.format, amax, to.tensor);
   if (q >= infinity) return false;
   if (q < rule.least_quotient || q < first_unlimited(rule, to.format)) return true;
-  if (rule.factor == Factor::encode) return rule.one_if_unusable && q == largest;
+  if (rule.factor == Factor::encode) {
+    return rule.one_if_unusable && over(largest_of(to.format.element), amax) == infinity;
+  }
   if (to.format.scale != e8m0 &&
       (convert(q, binary32, to.format.scale).flags & Flag::overflow) != 0) {
     return true;

@@ -42,12 +42,25 @@ constexpr std::uint32_t at_most(std::uint32_t x, std::uint32_t limit) {
   return is_nan(x) || x > limit ? limit : x;
 }
 
+/// Returns a number, or a zero in the place of a subnormal one.
+constexpr std::uint32_t flushed(std::uint32_t x) {
+  return (x & magnitude) < 0x00800000 ? x & ~magnitude : x;
+}
+
 /// Returns 1/x where subnormal operands and results are zeros.
 constexpr std::uint32_t flushed_reciprocal(std::uint32_t x) {
-  const auto flushed = [](std::uint32_t y) {
-    return (y & magnitude) < 0x00800000 ? y & ~magnitude : y;
-  };
   return flushed(over(one, flushed(x)));
+}
+
+/// Returns a number rounded to a format that binary32 holds.
+constexpr std::uint32_t held(const Format& f, std::uint32_t x) {
+  if (f == binary32) return x;
+  return static_cast<std::uint32_t>(convert(convert(x, binary32, f).bits, f, binary32).bits);
+}
+
+/// Returns a / b, where b is a number of the rule's, not of the input.
+constexpr std::uint32_t share(const ScaleRule& rule, std::uint32_t a, std::uint32_t b) {
+  return rule.by_reciprocal ? times(a, over(one, b)) : over(a, b);
 }
 
 /// Returns the power of two of a code of e8m0; 2^-127 is a subnormal number.
@@ -68,6 +81,35 @@ constexpr int ceil_of_rounded_log2(std::uint32_t x) {
   const bool closer = k < 0 && (size & (size - 1)) == 0;  // toward zero from a power of two
   const int half = bit_width(size) - 2 - (closer ? 1 : 0);
   return n <= (half <= 0 ? 0 : natural_log_of_2 >> (64 - half)) ? k : k + 1;
+}
+
+/// Returns floor(log2(x)) of a positive finite x, where log2 is rounded to binary32 before. Below
+/// 2^k, x = 2^k · (1 - n·2^-24), the logarithm rounds to k where n is below ln(2) times half of the
+/// distance of k to the next number below it, in units of 2^-24.
+constexpr int floor_of_rounded_log2(std::uint32_t x) {
+  const Exact number = with_top_at(decode(x, binary32), 23);
+  const int k = number.exponent + 24;
+  const std::uint64_t n = 0x1000000 - static_cast<std::uint64_t>(number.significand);
+  const auto size = static_cast<std::uint64_t>(k < 0 ? -k : k);
+  if (size == 0) return k - 1;
+  const bool closer = k > 0 && (size & (size - 1)) == 0;  // toward zero from a power of two
+  const int half = bit_width(size) - 1 - (closer ? 1 : 0);
+  return n <= (half <= 0 ? 0 : natural_log_of_2 >> (64 - half)) ? k : k - 1;
+}
+
+/// Returns a factor as a rule rounds it.
+constexpr std::uint32_t rounded_factor(FactorRounding rounding, std::uint32_t q) {
+  switch (rounding) {
+    case FactorRounding::none: return q;
+    case FactorRounding::to_power: return q & infinity;
+    case FactorRounding::log2_floor: {
+      if (q == 0 || q >= infinity) return q;
+      const int e = floor_of_rounded_log2(q);
+      return static_cast<std::uint32_t>(
+          project({.kind = Kind::finite, .exponent = e, .significand = 1}, binary32).bits);
+    }
+  }
+  return q;
 }
 
 /// Returns a number's largest magnitude as binary32.
@@ -119,8 +161,9 @@ constexpr TensorScale tensor_scale(const ScaleRule& rule, const BlockFormat& for
       return {encode, over(one, encode), amax};
     }
     case Quotient::over_max_wide_encode: {
-      const std::uint32_t least = amax < 0x00800000 ? 0x00800000 : amax;
-      std::uint32_t encode = times(over(one, least), most);
+      const std::uint32_t smallest = power_of_code(127 + rule.steps.emin());
+      const std::uint32_t inverse = held(rule.steps, over(one, amax < smallest ? smallest : amax));
+      std::uint32_t encode = held(rule.steps, times(inverse, most));
       if (encode >= infinity) encode = one;
       return {encode, over(one, encode), amax};
     }
@@ -129,7 +172,7 @@ constexpr TensorScale tensor_scale(const ScaleRule& rule, const BlockFormat& for
       return {encode, flushed_reciprocal(encode), amax};
     }
     default: {
-      const std::uint32_t scale = over(amax, most);
+      const std::uint32_t scale = share(rule, amax, most);
       return {over(one, scale), scale, amax};
     }
   }
@@ -152,11 +195,12 @@ constexpr std::uint32_t quotient(const ScaleRule& rule, const BlockFormat& forma
   const std::uint32_t m = largest_of(format.element);
   switch (rule.quotient) {
     case Quotient::amax: return amax;
-    case Quotient::times_reciprocal: return times(amax, over(one, m));
-    case Quotient::over_max: return over(amax, m);
+    case Quotient::over_power: return times(amax, power_of_code(127 - format.element.emax()));
+    case Quotient::over_max: return held(rule.steps, share(rule, amax, m));
     case Quotient::max_over: {
-      if (!rule.one_if_unusable) return over(m, amax);
-      return amax == 0 || amax >= infinity ? one : at_most(over(m, amax), largest);
+      const std::uint32_t q = over(m, amax);
+      if (!rule.one_if_unusable) return q;
+      return amax == 0 || amax >= infinity ? one : q == infinity ? largest_of(rule.steps) : q;
     }
     case Quotient::max_over_wide: {
       constexpr std::uint64_t ten_to_minus_12 = 0x3D719799812DEA11;
@@ -170,19 +214,20 @@ constexpr std::uint32_t quotient(const ScaleRule& rule, const BlockFormat& forma
     }
     case Quotient::encode_over_max:
       return at_most(times(amax, times(tensor.encode, over(one, m))), largest);
-    case Quotient::over_max_over: return over(over(amax, m), tensor.decode);
+    case Quotient::over_max_over: return over(share(rule, amax, m), tensor.decode);
     case Quotient::over_product: {
       const std::uint32_t q = over(amax, times(tensor.decode, m));
       return q == 0 ? one : q;
     }
     case Quotient::share_of_max: {
-      std::uint32_t q = over(amax, m);
+      std::uint32_t q = share(rule, amax, m);
       if (q == 0) q = one;
-      return over(times(q, largest_of(format.scale)), over(tensor.amax, m));
+      return over(times(q, largest_scale(rule, format)), share(rule, tensor.amax, m));
     }
     case Quotient::max_encode: return times(tensor.encode, times(amax, over(one, m)));
     case Quotient::over_max_encode:
-    case Quotient::over_max_wide_encode: return times(over(amax, m), tensor.encode);
+    case Quotient::over_max_wide_encode:
+      return times(held(rule.steps, share(rule, amax, m)), tensor.encode);
   }
   return 0;
 }
@@ -194,7 +239,8 @@ constexpr int power_code(ScaleRounding rounding, std::uint32_t q, int t) {
   switch (rounding) {
     case ScaleRounding::nearest:
     case ScaleRounding::down: return field(q);
-    case ScaleRounding::up: {
+    case ScaleRounding::up:
+    case ScaleRounding::up_flushed: {
       const Attributes up{.rounding = Rounding::toward_positive};
       return q == 0 ? 0 : static_cast<int>(convert(q, binary32, e8m0, up).bits);
     }
@@ -246,6 +292,8 @@ constexpr std::uint32_t factor(const ScaleRule& rule, const BlockFormat& format,
       return power == 0xFF ? 0 : power_of_code(power == 0 ? 253 : 254 - power);
     case Factor::power_or_one:
       return power == 0xFF ? nan : power == 0 ? one : power_of_code(254 - power);
+    case Factor::power_flushed:
+      return q == 0 ? 0 : power == 0 ? infinity : flushed(power_of_code(254 - power));
     case Factor::over_scale: return scale();
     case Factor::reciprocal: return over(one, scale());
     case Factor::encode: return q;
@@ -258,6 +306,10 @@ constexpr std::uint32_t factor(const ScaleRule& rule, const BlockFormat& format,
       return code == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
     case Factor::flushed_reciprocal_of_amax:
       return amax == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
+    case Factor::flushed_reciprocal_of_quotient:
+      return q == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
+    case Factor::bfloat16_quotient:
+      return held(bfloat16, at_most(over(tensor.encode, scale()), largest_of(bfloat16)));
   }
   return one;
 }
@@ -271,7 +323,8 @@ constexpr BlockScale block_scale(const ScaleRule& rule, const BlockFormat& forma
   if (amax < rule.least_amax) amax = rule.least_amax;
   std::uint32_t q = quotient(rule, format, amax, tensor);
   if (q < rule.least_quotient) q = rule.least_quotient;
-  if (rule.factor_to_power) q &= infinity;
+  if (rule.rounding == ScaleRounding::up_flushed) q = flushed(q);
+  q = rounded_factor(rule.factor_rounding, q);
   const bool divides = rule.factor == Factor::over_scale || rule.factor == Factor::over_product ||
                        rule.factor == Factor::over_quotient;
   if (rule.factor == Factor::encode) return {over(one, q), q, false};
@@ -300,10 +353,17 @@ constexpr Projected block_element(const ScaleRule& rule, const BlockFormat& form
   const ElementCast& cast = rule.cast;
   if (attributes.rounding == Rounding::ties_to_even) attributes.rounding = cast.ties;
   const Format& f = format.element;
-  const bool clamps_nan = is_nan(y) && cast.nan == NanElement::negative_largest;
-  if (clamps_nan) return {max_bits(f, true), Flag::invalid};
+  if (is_nan(y)) {
+    attributes.nan = NanResult::nvidia;
+    const bool to_most = cast.nan == NanElement::positive_largest;
+    if (to_most || cast.nan == NanElement::negative_largest) {
+      return {max_bits(f, !to_most), Flag::invalid};
+    }
+  }
   if (is_nan(y) && !f.has_nan() && cast.nan != NanElement::largest) {
-    if (cast.nan == NanElement::zero) return {0, Flag::invalid};
+    if (cast.nan == NanElement::zero) {
+      return {zero_bits(f, cast.zero == ZeroSign::minus_zero), Flag::invalid};
+    }
     // The exponent is rebiased and the fraction rounded as if the bits were a number's.
     const int drop = 23 - f.fraction_bits();
     const std::uint32_t v = y & magnitude;

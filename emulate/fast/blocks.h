@@ -24,6 +24,7 @@ struct ScalePlan {
   float most_scale = 0;              ///< the largest number of the scale's format
   float encode = 1, decode = 1;      ///< of the tensor's scale
   float share = 1;                   ///< amax of the tensor / most
+  std::uint32_t most_factor = 0;     ///< bits of what stands for an infinite factor
   /// Bits of the first quotient that overflows as a scale; more than any where none does.
   std::uint32_t scale_overflow = 0xFFFFFFFF;
   std::uint32_t first_unlimited = 0;   ///< bits of the first quotient that no smallest scale limits
@@ -48,10 +49,10 @@ constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   };
   const bool is_narrow = scale != e8m0 && scale != binary32;
   ScalePlan out;
-  out.known =
-      fits(element) && (!is_narrow || (fits(scale) && code_bytes(scale) == 1)) &&
-      to.rule.four_or_six == FourOrSix::six &&
-      (scale == binary32 || !(to.rule.factor_to_power || to.rule.factor == binade::Factor::encode));
+  out.known = fits(element) && (!is_narrow || (fits(scale) && code_bytes(scale) == 1)) &&
+              to.rule.four_or_six == FourOrSix::six &&
+              (scale == binary32 || (to.rule.factor_rounding == FactorRounding::none &&
+                                     to.rule.factor != binade::Factor::encode));
   if (!out.known) return out;
   const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
   const std::uint32_t most = block_steps::largest_of(element);
@@ -59,8 +60,11 @@ constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   out.inverse_most = number(block_steps::over(block_steps::one, most));
   out.encode = number(to.tensor.encode);
   out.decode = number(to.tensor.decode);
-  out.share = number(block_steps::over(to.tensor.amax, most));
-  out.most_scale = number(block_steps::largest_of(scale));
+  if (to.format.tensor_scale) {
+    out.share = number(block_steps::share(to.rule, to.tensor.amax, most));
+  }
+  if (to.rule.one_if_unusable) out.most_factor = block_steps::largest_of(to.rule.steps);
+  out.most_scale = number(block_steps::largest_scale(to.rule, to.format));
   if (is_narrow) out.scale_overflow = first_overflow(scale, Rounding::ties_to_even);
   out.element_overflow = first_overflow(element, to.rule.cast.ties);
   out.first_unlimited = block_steps::first_unlimited(to.rule, to.format);

@@ -50,19 +50,43 @@ struct BlockScaleTile {
     for (std::size_t i = 0; i < n; ++i) out[i] = step(in[i]);
   }
 
+  /// Writes a / m of Quotient.
+  template <auto encode, auto decode_codes>
+  void set_shares(std::size_t n) {
+    const float m = plan.most, r = plan.inverse_most;
+    if (to.rule.by_reciprocal) {
+      each(n, amax, quotient, [=](float a) { return a * r; });
+    } else {
+      each(n, amax, quotient, [=](float a) { return a / m; });
+    }
+    if (to.rule.steps == binary32) return;
+    std::array<std::byte, 2 * size> narrow;
+    EventCounts unused;
+    encode(quotient.data(), narrow.data(), n, 0, Quantizer{.format = to.rule.steps}, unused);
+    decode_codes(narrow.data(), quotient.data(), n, to.rule.steps);
+  }
+
+  template <auto encode_codes, auto decode_codes>
   void set_quotients(std::size_t n) {
     const auto all = [&](const auto& step) { each(n, amax, quotient, step); };
+    const auto of_shares = [&](const auto& step) {
+      set_shares<encode_codes, decode_codes>(n);
+      each(n, quotient, quotient, step);
+    };
     const float m = plan.most, r = plan.inverse_most, c = plan.most_scale, share = plan.share;
     const float encode = plan.encode, decode = plan.decode;
     const float largest = number(block_steps::largest);
     switch (to.rule.quotient) {
       case Quotient::amax: return all([](float a) { return a; });
-      case Quotient::times_reciprocal: return all([=](float a) { return a * r; });
-      case Quotient::over_max: return all([=](float a) { return a / m; });
+      case Quotient::over_power: {
+        const float inverse = number(block_steps::power_of_code(127 - to.format.element.emax()));
+        return all([=](float a) { return a * inverse; });
+      }
+      case Quotient::over_max: return set_shares<encode_codes, decode_codes>(n);
       case Quotient::max_over:
         if (!to.rule.one_if_unusable) return all([=](float a) { return m / a; });
         return all([=](float a) {
-          const float q = at_most(m / a, largest);
+          const float q = m / a;
           return a == 0 ? 1.0F : q;
         });
       case Quotient::max_over_wide:
@@ -74,7 +98,7 @@ struct BlockScaleTile {
         const float product = encode * r;
         return all([=](float a) { return at_most(a * product, largest); });
       }
-      case Quotient::over_max_over: return all([=](float a) { return a / m / decode; });
+      case Quotient::over_max_over: return of_shares([=](float q) { return q / decode; });
       case Quotient::over_product: {
         const float product = decode * m;
         return all([=](float a) {
@@ -83,13 +107,10 @@ struct BlockScaleTile {
         });
       }
       case Quotient::share_of_max:
-        return all([=](float a) {
-          const float q = a / m;
-          return (q == 0 ? 1.0F : q) * c / share;
-        });
+        return of_shares([=](float q) { return (q == 0 ? 1.0F : q) * c / share; });
       case Quotient::max_encode: return all([=](float a) { return encode * (a * r); });
       case Quotient::over_max_encode:
-      case Quotient::over_max_wide_encode: return all([=](float a) { return a / m * encode; });
+      case Quotient::over_max_wide_encode: return of_shares([=](float q) { return q * encode; });
     }
   }
 
@@ -105,6 +126,7 @@ struct BlockScaleTile {
       case ScaleRounding::nearest:
       case ScaleRounding::down: return each_code(n, [](std::uint32_t q) { return q >> 23; });
       case ScaleRounding::up:
+      case ScaleRounding::up_flushed:
         return each_code(n, [](std::uint32_t q) {
           constexpr std::uint32_t least = 0x00400000;  // 2^-127
           return q <= least ? 0 : (q + 0x7FFFFF) >> 23;
@@ -209,6 +231,13 @@ struct BlockScaleTile {
       case binade::Factor::power_field: return power(0);
       case binade::Factor::power_normal: return power(253U << 23);
       case binade::Factor::power_or_one: return power(block_steps::one);
+      case binade::Factor::power_flushed:
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::uint32_t up = 254 - code[i];
+          const std::uint32_t inverse = code[i] == 0 ? block_steps::infinity : up << 23;
+          factor[i] = number(bits(quotient[i]) == 0 ? 0 : inverse);
+        }
+        return;
       case binade::Factor::over_scale: return all([](float s) { return s; });
       case binade::Factor::reciprocal: return all([](float s) { return 1.0F / s; });
       case binade::Factor::encode: factor = quotient; return;
@@ -218,14 +247,23 @@ struct BlockScaleTile {
       case binade::Factor::over_product: return all([=](float s) { return s * decode; });
       case binade::Factor::over_quotient: return all([=](float s) { return s / encode; });
       case binade::Factor::flushed_reciprocal:
-      case binade::Factor::flushed_reciprocal_of_amax: {
+      case binade::Factor::flushed_reciprocal_of_amax:
+      case binade::Factor::flushed_reciprocal_of_quotient: {
         const bool by_amax = to.rule.factor == binade::Factor::flushed_reciprocal_of_amax;
+        const bool by_code = to.rule.factor == binade::Factor::flushed_reciprocal;
         for (std::size_t i = 0; i < n; ++i) {
           const float inverse = flushed_reciprocal(scale[i] * decode);
-          const bool is_zero = by_amax ? bits(amax[i]) == 0 : code[i] == 0;
-          factor[i] = is_zero ? 0.0F : inverse;
+          const std::uint32_t deciding = by_code ? code[i] : bits(by_amax ? amax[i] : quotient[i]);
+          factor[i] = deciding == 0 ? 0.0F : inverse;
         }
         return;
+      }
+      case binade::Factor::bfloat16_quotient: {
+        constexpr std::uint32_t most = block_steps::largest_of(bfloat16);
+        return all([=](float s) {
+          const std::uint32_t ratio = bits(encode / s), q = ratio < most ? ratio : most;
+          return number((q + 0x7FFF + (q >> 16 & 1)) & 0xFFFF0000);
+        });
       }
     }
   }
@@ -238,17 +276,28 @@ struct BlockScaleTile {
     for (std::size_t i = 0; i < n; ++i) {
       amax[i] = number(amaxes[i] < rule.least_amax ? rule.least_amax : amaxes[i]);
     }
-    set_quotients(n);
+    set_quotients<encode, decode_codes>(n);
     const bool has_most = rule.factor == binade::Factor::encode && rule.one_if_unusable;
-    const std::uint32_t most = has_most ? block_steps::largest : 0xFFFFFFFF;
+    const std::uint32_t infinite = has_most ? block_steps::infinity : 0xFFFFFFFF;
+    const std::uint32_t smallest =
+        rule.rounding == ScaleRounding::up_flushed ? 0x00800000 : std::uint32_t{0};
+    const std::uint32_t kept =
+        rule.factor_rounding == FactorRounding::to_power ? block_steps::infinity : 0xFFFFFFFF;
+    const std::uint32_t least = rule.least_quotient, most = plan.most_factor;
     const std::uint32_t limited =
         rule.least_quotient > plan.first_unlimited ? rule.least_quotient : plan.first_unlimited;
     Words at_limit;  // 1 where a limit of the quotient decides
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t q = bits(quotient[i]);
-      at_limit[i] = q < limited || q == most ? 1 : 0;
-      const std::uint32_t at_least = q < rule.least_quotient ? rule.least_quotient : q;
-      quotient[i] = number(rule.factor_to_power ? at_least & block_steps::infinity : at_least);
+      at_limit[i] = q < limited || q == infinite ? 1 : 0;
+      const std::uint32_t at_least = q < least ? least : q;
+      const std::uint32_t finite = q == infinite ? most : at_least;
+      quotient[i] = number((finite < smallest ? 0 : finite) & kept);
+    }
+    if (rule.factor_rounding == FactorRounding::log2_floor) {
+      each(n, quotient, quotient, [](float q) {
+        return number(block_steps::rounded_factor(FactorRounding::log2_floor, bits(q)));
+      });
     }
     set_codes<encode>(n);
     set_scales<decode_codes>(n);

@@ -160,10 +160,10 @@ BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const Tenso
   }
 }
 
-BlockQuantizer quantizer_of(const BlockFileRule& rule, std::span<const float> x,
-                            std::size_t stream) {
+BlockQuantizer quantizer_of(const BlockFileRule& rule, const TensorInfo& info,
+                            std::span<const float> x, std::size_t stream) {
   BlockQuantizer to{.format = rule.format.format,
-                    .rule = rule.rule->rule,
+                    .rule = rule_for(*rule.rule, *find_format(info.dtype.format)),
                     .attributes = rule.attributes,
                     .seed = rule.seed,
                     .stream = stream};
@@ -262,8 +262,8 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
     const auto write_all = [&](auto& writer) {
       for (std::size_t n = 0; n < views.size(); ++n) {
         std::vector<float> values = numbers_of(n);
-        quantize_blocks(quantizer_of(rule, values, n), views[n], values, {.values = values.data()},
-                        counts[n]);
+        quantize_blocks(quantizer_of(rule, tensors[chosen.indices[n]], values, n), views[n], values,
+                        {.values = values.data()}, counts[n]);
         writer.write(std::as_bytes(std::span(values)));
       }
       writer.finish();
@@ -312,7 +312,8 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
       if (std::ranges::none_of(empty, is_in)) continue;
       const std::vector<float> x = numbers_of(n);
       counts[n] = {};
-      const BlockTensor tensor = quantize_blocks(quantizer_of(rule, x, n), views[n], x, counts[n]);
+      const BlockTensor tensor =
+          quantize_blocks(quantizer_of(rule, info, x, n), views[n], x, counts[n]);
       for (const BlockPart& part : parts_of(rule, info, views[n], &tensor)) {
         if (is_in(part)) writer.write(part.bytes);
       }

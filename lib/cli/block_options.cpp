@@ -29,9 +29,11 @@ const ScaleLayout& parse_scale_layout(const std::string& name) {
 
 void add_block_options(App app, BlockOptions& options) {
   const char* const group = "Block formats";
-  app.add_option("--scale-rule", options.scale_rule,
-                 "whose rule makes the scales, a name of `binade formats --scale-rules` (default: "
-                 "that of the stack of --layout, or the first that fits the format)")
+  app.add_option(
+         "--scale-rule", options.scale_rule,
+         "whose rule makes the scales, a name of `binade formats --scale-rules`; some "
+         "compute in the dtype of the tensor (default: that of the stack of --layout, or the "
+         "first that fits the format)")
       .suggest([] {
         std::vector<std::string> words = scale_rule_words();
         std::erase(words, "all");

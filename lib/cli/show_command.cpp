@@ -64,6 +64,7 @@ void check_no_block(const ShowOptions& options) {
   refuse_idle(std::array{
       IdleOption{"--scale-rule", !options.block.rules.empty(), "without --block"},
       IdleOption{"--tensor-amax", !options.block.tensor_amax.empty(), "without --block"},
+      IdleOption{"--dtype", !options.block.input.empty(), "without --block"},
   });
   for (const std::string& format : options.question.formats) {
     if (!names_block_format(format)) continue;
@@ -135,6 +136,11 @@ void define_show(App app, int& status) {
   app.add_option("--tensor-amax", options->block.tensor_amax,
                  "largest magnitude of the whole tensor, where a second scale lies over it "
                  "(default: that of the block)")
+      .group(block);
+  app.add_option("--dtype", options->block.input,
+                 "dtype of the tensor, such as bfloat16: the numbers are rounded to it, and so are "
+                 "the steps that a stack computes in the dtype of its input (default: binary32)")
+      .suggest(dtype_words)
       .group(block);
   app.add_flag("--json", options->json, "print JSON instead of text, every number exact");
   app.footer("\n" + std::string(literal_help) + "\n\n" + format_spec_help + "\n\n" +

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 // largest number of the elements, c that of the scales.
 constexpr std::array<std::string_view, 12> quotient_words{
     "amax",
-    "amax · (1/m)",
+    "amax / 2^p, the power of two not above m",
     "amax / m",
     "m / amax, of which it is the reciprocal",
     "(1 / max(amax, 1e-12)) · m in binary64, of which it is the reciprocal",
@@ -36,21 +36,23 @@ constexpr std::array<std::string_view, 12> quotient_words{
     "S · (amax · (1/m)), where S = m·c / amax of the tensor",
     "(amax / m) · S, where S = m·c / amax of the tensor",
     "(amax / m) · S, where S = (1 / amax of the tensor) · (m·c), or 1 where that is infinite"};
-constexpr std::array<std::string_view, 7> scale_rounding_words{
+constexpr std::array<std::string_view, 8> scale_rounding_words{
     "to nearest even",
     "the power of two not above it",
     "the power of two not below it",
     "the power of two not below it, where subnormal numbers are 2^-126",
+    "the power of two not below it, where subnormal numbers are 0",
     "to the elements' precision, ties up, then the power of two not above it",
     "to a precision of 2, ties up, then the power of two not above it",
     "2^ceil(log2), of log2 in binary32"};
-constexpr std::array<std::string_view, 15> factor_step_words{
+constexpr std::array<std::string_view, 18> factor_step_words{
     "x · 1/scale",
     "x · 1/scale; 0 where the code of the scale is 0",
     "x · 1/scale; 0 where the code of the scale is 0 or FF",
     "x · 1/scale; 0 where the code of the scale is FF",
     "x / max(scale, 2^-126); 0 where the code of the scale is FF",
     "x · 1/scale; x where the code of the scale is 0",
+    "x · 1/scale, flushed, as is a scale of code 0; 0 where the quotient is 0",
     "x / scale",
     "x · (1/scale)",
     "x · that quotient",
@@ -59,10 +61,14 @@ constexpr std::array<std::string_view, 15> factor_step_words{
     "x / (scale · s)",
     "x / (scale / S)",
     "x · (1 / (scale · (1/S))), flushed; 0 where the code of the scale is 0",
-    "x · (1 / (scale · (1/S))), flushed; 0 where amax is 0"};
-constexpr std::array<std::string_view, 4> nan_element_words{"", "NaN becomes 0",
-                                                            "NaN becomes the most negative number",
-                                                            "NaN becomes a number of its bits"};
+    "x · (1 / (scale · (1/S))), flushed; 0 where amax is 0",
+    "x · (1 / (scale · (1/S))), flushed; 0 where the quotient is 0",
+    "x · (S / scale in bfloat16), at most its largest number"};
+constexpr std::array<std::string_view, 5> nan_element_words{
+    "", "NaN becomes 0", "NaN becomes the most negative number", "NaN becomes the largest number",
+    "NaN becomes a number of its bits"};
+constexpr std::array<std::string_view, 3> factor_rounding_words{
+    "", "; m / amax down to a power of two", "; m / amax to 2^floor(log2), of log2 in binary32"};
 constexpr std::array<std::string_view, 4> zero_sign_words{"", "-0 becomes +0", "+0 becomes -0",
                                                           "results have no -0"};
 
@@ -91,14 +97,35 @@ std::string scope_of(const NamedScaleRule& row) {
   return out + " of " + (elements.empty() ? "any elements" : listed(elements));
 }
 
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// Returns what of a rule depends on the dtype of the numbers.
+std::string_view steps_of_input(Quotient quotient) {
+  switch (quotient) {
+    case Quotient::max_over: return "; the largest number of the dtype of x where it is infinite";
+    case Quotient::over_max: return "; in the dtype of x";
+    default: return "; amax / m and S in the dtype of x";
+  }
+}
+
 std::string scale_step_of(const NamedScaleRule& row) {
   const ScaleRule& rule = row.rule;
   std::string out(word_of_step(quotient_words, rule.quotient));
+  if (rule.by_reciprocal) {
+    out = replaced(replaced(out, " / m", " · (1/m)"), " / (m·c)", " · (1/(m·c))");
+  }
+  if (row.steps_of_input) out += steps_of_input(rule.quotient);
   out += rule.nan_is_amax ? "; NaN counts" : "; NaN is passed over";
   if (rule.least_amax != 0) out += "; amax at least " + plain_number(rule.least_amax);
   if (rule.least_quotient != 0) out += "; at least " + plain_number(rule.least_quotient);
   if (rule.one_if_unusable) out += "; 1 where amax is 0 or infinite";
-  if (rule.factor_to_power) out += "; m / amax down to a power of two";
+  out += word_of_step(factor_rounding_words, rule.factor_rounding);
   if (row.scale == binary32) return out;
   if (rule.largest_scale != 0) out += fmt::format("; c is {}", rule.largest_scale);
   out += "; " + std::string(word_of_step(scale_rounding_words, rule.rounding));

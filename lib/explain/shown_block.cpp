@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "lib/explain/literal.h"
+#include "lib/format/dtype.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
@@ -20,14 +21,16 @@ namespace {
 
 constexpr std::size_t most_shown_numbers = 16384;
 
-std::uint32_t binary32_of(std::string_view text) {
+/// A number rounded to a format, as binary32.
+std::uint32_t binary32_of(std::string_view text, const Format& input) {
   const Literal literal = parse_literal(text);
   if (literal.encoding && !literal.encoding->format) {
     throw Error("'" + printable(std::string(text)) +
                 "': a block is made of numbers; write an encoding with its format, such as "
                 "binary32:0x3f800000");
   }
-  return static_cast<std::uint32_t>(project(operand_of(literal), binary32).bits);
+  const Projected rounded = project(operand_of(literal), input);
+  return static_cast<std::uint32_t>(convert(rounded.bits, input, binary32).bits);
 }
 
 /// The numbers between blanks and commas.
@@ -70,6 +73,16 @@ std::vector<const NamedScaleRule*> chosen_rules(const ShowBlockQuestion& questio
   return out;
 }
 
+/// The format of the numbers of a tensor.
+Format input_format(const std::string& name) {
+  if (name.empty()) return binary32;
+  const Dtype dtype = parse_dtype(name);
+  const auto out = dtype.kind == DtypeKind::floating ? find_format(dtype.format) : std::nullopt;
+  if (out && fits_in(*out, binary32)) return *out;
+  throw Error("--dtype: a block is made of numbers of binary32, which has not all of " +
+              printable(name) + "; choose bfloat16, binary16 or binary32");
+}
+
 Attributes element_attributes(const std::string& rounding) {
   Attributes out{.saturation = Saturation::finite};
   if (rounding.empty()) return out;
@@ -90,13 +103,14 @@ BlockOutcome outcome_of(const NamedScaleRule& row, const ShownBlock& block,
   const BlockFormat& format = block.format.format;
   BlockOutcome out{.rules = {&row}};
   std::uint32_t amax = 0;
-  for (const std::uint32_t x : block.numbers) amax = next_amax(row.rule, amax, x);
-  out.tensor = tensor_scale(row.rule, format, std::max(amax, block.tensor_amax));
+  const ScaleRule rule = rule_for(row, block.input);
+  for (const std::uint32_t x : block.numbers) amax = next_amax(rule, amax, x);
+  out.tensor = tensor_scale(rule, format, std::max(amax, block.tensor_amax));
   out.scale =
-      chosen_scale(row.rule, format, block.numbers.data(), block.numbers.size(), amax, out.tensor);
+      chosen_scale(rule, format, block.numbers.data(), block.numbers.size(), amax, out.tensor);
   double squares = 0;
   for (const std::uint32_t x : block.numbers) {
-    out.codes.push_back(block_element(row.rule, format, out.scale, x, attributes).bits);
+    out.codes.push_back(block_element(rule, format, out.scale, x, attributes).bits);
     const Exact value = block_value(format, out.codes.back(), out.scale.code, out.tensor.decode);
     // Three factors of 11, 24 and 24 bits at most, of which a wide scale stands alone: 48 bits.
     out.values.push_back(std::bit_cast<double>(project(value, binary64).bits));
@@ -162,7 +176,8 @@ ShownBlock shown_block(const ShowBlockQuestion& question) {
   const std::vector<const NamedScaleRule*> rules = chosen_rules(question, out.format);
   const Attributes attributes = element_attributes(question.rounding);
   out.typed = typed_numbers(question.numbers);
-  for (const std::string& text : out.typed) out.numbers.push_back(binary32_of(text));
+  out.input = input_format(question.input);
+  for (const std::string& text : out.typed) out.numbers.push_back(binary32_of(text, out.input));
   if (const auto whole = elements_of(out.format.format.shape)) {
     if (out.numbers.size() > *whole) {
       throw Error(fmt::format("--block: {} numbers, and a block of {} has {}", out.numbers.size(),
@@ -177,7 +192,7 @@ ShownBlock shown_block(const ShowBlockQuestion& question) {
     if (!out.format.format.tensor_scale) {
       throw Error("--tensor-amax: " + out.format.name + " has no scale of the tensor");
     }
-    out.tensor_amax = binary32_of(question.tensor_amax);
+    out.tensor_amax = binary32_of(question.tensor_amax, out.input);
     if (out.tensor_amax > 0x7FFFFFFF) {
       throw Error("--tensor-amax: " + printable(question.tensor_amax) +
                   " is negative, and a largest magnitude is not");
@@ -229,7 +244,9 @@ std::string shown_block_text(const ShownBlock& x) {
   }
   text += "\n" + side_by_side(columns);
   if (some_open)
-    text += "\n* with log2, reciprocals or quotients as if correctly rounded; theirs are approximate\n";
+    text +=
+        "\n* open in part, since theirs is approximate or not specified; `binade formats "
+        "--scale-rules` says what\n";
   return text;
 }
 

@@ -27,6 +27,8 @@ struct ShowBlockQuestion {
   std::string tensor_amax;
   /// A rounding of the elements; empty: to nearest, as the rules say.
   std::string rounding;
+  /// The format of the numbers, to which they are rounded; empty: binary32.
+  std::string input;
 };
 
 /// The codes that some rules give.
@@ -42,7 +44,8 @@ struct BlockOutcome {
 struct ShownBlock {
   NamedOrCustomBlock format;
   std::vector<std::string> typed = {};      ///< the numbers
-  std::vector<std::uint32_t> numbers = {};  ///< rounded to binary32, of which blocks are made
+  Format input = binary32;                  ///< to which the numbers are rounded
+  std::vector<std::uint32_t> numbers = {};  ///< as binary32, of which blocks are made
   std::uint32_t amax = 0;  ///< of the block: bits of binary32; NaNs are passed over
   std::uint32_t tensor_amax = 0;
   std::size_t padding = 0;  ///< zeros behind them, which change no scale, fill the block

@@ -51,14 +51,14 @@ float float_of(nb::handle x, const std::string& name) {
 }
 
 BlockCall call_of(nb::handle format, const AttributeOptions& words, std::uint64_t seed,
-                  const BlockArguments& given, const Array& in) {
+                  const BlockArguments& given, const Array& in, const Format& from) {
   BlockCall out{.format = parse_block_format(utf8_of(format)), .to = {}, .view = {}};
   out.to.format = out.format.format;
   out.to.attributes = element_attributes_of(words);
   check_seed(out.to.attributes, seed);
   out.to.seed = seed;
   const std::string rule = given.scale_rule.is_none() ? "" : utf8_of(given.scale_rule);
-  out.to.rule = parse_scale_rule(rule, out.format).rule;
+  out.to.rule = rule_for(parse_scale_rule(rule, out.format), from);
   refuse_idle(std::array{
       IdleOption{"tensor_amax", !given.tensor_amax.is_none() && !out.to.format.tensor_scale,
                  "with " + out.format.name + ", which has no scale of the tensor"},
@@ -223,7 +223,7 @@ nb::object quantize_to_blocks(nb::handle x, nb::handle format, const AttributeOp
                               nb::handle out) {
   const Array in = array_of(x);
   const Format from = in.format("quantize");
-  BlockCall call = call_of(format, words, seed, given, in);
+  BlockCall call = call_of(format, words, seed, given, in, from);
   BlockCounts found;
   Target target(out, *find_dtype(from == binary64 ? "F64" : "F32"), in.view.shape,
                 std::span(&in, 1));
@@ -244,7 +244,7 @@ nb::object encode_to_blocks(nb::handle x, nb::handle format, const AttributeOpti
                             bool as_dtype, nb::handle out) {
   const Array in = array_of(x);
   const Format from = in.format("encode");
-  BlockCall call = call_of(format, words, seed, given, in);
+  BlockCall call = call_of(format, words, seed, given, in, from);
   const BlockFormat& f = call.to.format;
   const CodePacking packing = given.packed ? packing_of(call.format) : CodePacking{};
   const std::vector<std::uint64_t> shape =

@@ -87,7 +87,7 @@ ShownObject show_numbers(nb::handle values, nb::handle wanted, std::string_view 
 }
 
 ShownBlockObject show_one_block(nb::handle numbers, nb::handle format, nb::handle scale_rule,
-                                nb::handle tensor_amax, nb::handle rounding) {
+                                nb::handle tensor_amax, nb::handle rounding, nb::handle dtype) {
   ShowBlockQuestion question;
   for (const nb::object& one : in_list(numbers)) {
     question.numbers += (question.numbers.empty() ? "" : " ") + literal_of(one);
@@ -98,6 +98,7 @@ ShownBlockObject show_one_block(nb::handle numbers, nb::handle format, nb::handl
   }
   if (!tensor_amax.is_none()) question.tensor_amax = literal_of(tensor_amax);
   if (!rounding.is_none()) question.rounding = utf8_of(rounding);
+  if (!dtype.is_none()) question.input = utf8_of(dtype);
   const ShownBlock shown = shown_block(question);
   return nb::borrow<ShownBlockObject>(
       document("ShownBlock", shown_block_text(shown), shown_block_json(shown)));
@@ -208,13 +209,15 @@ void add_formats(nb::module_& m) {
   m.def(
       "show_block", &show_one_block, "numbers"_a, "format"_a, nb::kw_only(),
       "scale_rule"_a = nb::none(), "tensor_amax"_a = nb::none(), "rounding"_a = nb::none(),
+      "dtype"_a = nb::none(),
       R"(Shows one block of a block format: its scale, codes and values by the rules of stacks that people use.
 
     numbers: a list of numbers, or of text, as for show(), each rounded to binary32; a block that is not full is filled with
     zeros. format: a block format, as "mxfp4", "nvfp4", "e2m1:block=1x32:scale=e8m0". scale_rule: a name of scale_rules(), or a
     list of names; "all" for each that fits; None for the usual one. tensor_amax: the largest magnitude of the tensor, where a
     second scale lies over it (default: that of the block). rounding: of the elements, as for quantize(), but not stochastic;
-    None: to nearest, as the rule says. Returns a document: str() is the program's text, to_dict() its JSON. Raises ValueError
+    None: to nearest, as the rule says. dtype: of the tensor, as "bfloat16", to which numbers are rounded, and the steps that a stack
+    computes in the dtype of its input; None: binary32. Returns a document: str() is the program's text, to_dict() its JSON. Raises ValueError
     for what is no number, format or rule.
 
     >>> [one["scale"] for one in show_block([0.1, -3, 7], "mxfp4", scale_rule=["ocp", "torchao_even"]).to_dict()["outcomes"]]
@@ -224,7 +227,8 @@ void add_formats(nb::module_& m) {
       "scale_rules", &rules_of_formats, "formats"_a = nb::none(),
       nb::sig("def scale_rules(formats: object | None = None) -> list[dict]"),
       R"(Returns the rules by which stacks get the scales of block formats, as a list of dicts: name, scale, tensor_scale, elements,
-    scale_step, element_step, source, and open, what is taken as exact where the stack uses an approximation.
+    scale_step, element_step, source, and open, what is taken as exact where the stack uses an approximation, or is not
+    specified.
 
     formats: a block format, or a list of them, that the rules must fit; None: all rules. Raises ValueError for a name that is no
     block format.

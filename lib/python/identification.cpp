@@ -268,7 +268,7 @@ void add_identification(nb::module_& m) {
     >>> x = np.random.default_rng(1).standard_normal((64, 64)).astype("f")
     >>> codes, scales, _ = encode(x, "mxfp8_e4m3", scale_rule="torchao_even")
     >>> identify_scales(x, codes, scales).rules[0]
-    ['torchao_even', 'torchao018_even', 'aiter_even']
+    ['torchao_even', 'torchao018_even']
     >>> identify_scales(x, codes, 254 - scales).hypotheses[0]["words"]
     'torchao_even: stored is 1/scale (mxfp8_e4m3 along axis 1, row_major)'
 )");

@@ -372,7 +372,8 @@ void add_rounding(nb::module_& m) {
     what happened. out: an array for the result, which may be x.
 
     format may be a block format, as "mxfp4", "nvfp4", "e2m1:block=1x32:scale=e8m0", whose blocks lie along `axis`. scale_rule: a
-    name of scale_rules(); None: the first that fits. tensor_amax: the largest magnitude that the scale over a tensor is made of,
+    name of scale_rules(); None: the first that fits. Some stacks compute in the dtype of x: numbers of bfloat16 that stand in
+    float32 count as binary32's; give them in their own dtype. tensor_amax: the largest magnitude that the scale over a tensor is made of,
     rounded to binary32, where the format has one; None: that of x. Numbers of float64 are rounded to binary32 first. The values are exact in float64,
     for x of that dtype, else rounded once to float32. The counts are a dict of "elements", Counts, and "scales": blocks, and of
     these those whose scale a limit decided (clamped), is 0 (zero) or no number (nonfinite), whose largest number saturates, and

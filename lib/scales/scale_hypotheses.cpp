@@ -111,9 +111,10 @@ class ScaleSuspicions {
       const bool is_plain = as_given && &tensor == &choices[0];
       const bool is_chosen = rule.rule.four_or_six != FourOrSix::six;
       // Changes may make right what is far off, but none of them takes long.
-      const bool is_near = sampled_scales(work, rule.rule, tensor.scale, stored).share() >= 0.5;
+      const bool is_near =
+          sampled_scales(work, work.steps(rule), tensor.scale, stored).share() >= 0.5;
       if (!is_near && (is_chosen || !is_plain)) continue;
-      const BlockScales made = work.scales(rule.rule, tensor.scale);
+      const BlockScales made = work.scales(work.steps(rule), tensor.scale);
       for (std::size_t order = 0; order < stored.size(); ++order) {
         SuspectedScales x{reading, order, &rule, tensor, taken, {}};
         x.words = joined_words({std::string(words_of_taken[static_cast<std::size_t>(taken)]),
@@ -313,8 +314,8 @@ class ScaleSuspicions {
       }
       for (std::size_t i = 0; i < each.size(); ++i) amaxes[i] = amaxes[first_of(i)];
       ScaleCounts counts;
-      const BlockScales made =
-          scales_of_blocks(work.quantizer(rule.rule, tensor.scale), view, work.x(), amaxes, counts);
+      const BlockScales made = scales_of_blocks(work.quantizer(work.steps(rule), tensor.scale),
+                                                view, work.x(), amaxes, counts);
       for (std::size_t order = 0; order < stored.size(); ++order) {
         keep({reading,
               order,
@@ -493,7 +494,7 @@ void try_stored(const ReadingWork& work, const CodeSuspicions& codes, std::size_
     if (!fits(rule, work.format()) || std::ranges::find(seen, step) != seen.end()) continue;
     seen.push_back(step);
     for (const TensorScaleChoice& tensor : tensor_scale_choices(work, rule, true)) {
-      const BlockQuantizer to = work.quantizer(rule.rule, tensor.scale);
+      const BlockQuantizer to = work.quantizer(work.steps(rule), tensor.scale);
       const std::string with = joined_words(
           {in_reading("scales as stored", work, order), fmt::format("the step of {}", rule.name),
            tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
@@ -514,8 +515,8 @@ void try_stored(const ReadingWork& work, const CodeSuspicions& codes, std::size_
 void try_made(const ReadingWork& work, const CodeSuspicions& codes, std::size_t reading,
               NumbersTaken taken, std::span<const SuspectedScales> suspected) {
   const auto try_scales = [&](const NamedScaleRule& rule, const TensorScaleChoice& tensor) {
-    codes.try_under(work.quantizer(rule.rule, tensor.scale),
-                    work.scales(rule.rule, tensor.scale).factors,
+    codes.try_under(work.quantizer(work.steps(rule), tensor.scale),
+                    work.scales(work.steps(rule), tensor.scale).factors,
                     joined_words({fmt::format("scales of {}, whatever is stored", rule.name),
                                   tensor.fit == TensorScaleFit::imagined ? tensor.words : ""}),
                     {"scales_of_rule", &rule});

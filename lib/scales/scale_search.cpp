@@ -28,8 +28,8 @@ std::vector<StoredScales> scales_in_orders(const Quantized& given, const ScaleRe
 }
 
 /// The rule's scales with another rule's way from a number to its code.
-ScaleRule with_step(const NamedScaleRule& rule, const NamedScaleRule& step) {
-  ScaleRule out = rule.rule;
+ScaleRule with_step(const ScaleRule& rule, const NamedScaleRule& step) {
+  ScaleRule out = rule;
   out.factor = step.rule.factor;
   out.cast = step.rule.cast;
   return out;
@@ -67,9 +67,10 @@ struct CodesOfFit {
 };
 
 CodesOfFit codes_of_fit(const ReadingWork& work, const ScaleRuleFit& fit, BlockScales made) {
-  CodesOfFit out{.to = work.quantizer(with_step(*fit.rule, *fit.step), fit.tensor.scale),
-                 .made = std::move(made),
-                 .factors = {}};
+  CodesOfFit out{
+      .to = work.quantizer(with_step(work.steps(*fit.rule), *fit.step), fit.tensor.scale),
+      .made = std::move(made),
+      .factors = {}};
   out.to.attributes.rounding = fit.rounding;
   out.factors =
       fit.step == fit.rule ? out.made.factors : factors_under(work, out.to, out.made.codes);
@@ -102,7 +103,7 @@ bool is_left_out(const ReadingWork& work, const NamedScaleRule& rule,
                  const TensorScaleChoice& tensor, std::span<const StoredScales> stored,
                  bool any_whole) {
   if (rule.rule.four_or_six == FourOrSix::six) return false;
-  const ScaleAgreement some = sampled_scales(work, rule.rule, tensor.scale, stored);
+  const ScaleAgreement some = sampled_scales(work, work.steps(rule), tensor.scale, stored);
   return any_whole ? !some.is_whole() : some.share() < 0.5;
 }
 
@@ -117,7 +118,7 @@ void add_scale_fits(const ReadingWork& work, std::size_t reading, ScaleFinding& 
     ++finding.rules;
     const TensorScaleChoice tensor = tensor_scale_choices(work, rule, false)[0];
     if (is_left_out(work, rule, tensor, stored, any_whole)) continue;
-    const BlockScales made = work.scales(rule.rule, tensor.scale);
+    const BlockScales made = work.scales(work.steps(rule), tensor.scale);
     for (std::size_t order = 0; order < stored.size(); ++order) {
       ScaleRuleFit fit{.reading = reading,
                        .order = order,
@@ -145,7 +146,7 @@ void add_explaining_by_others(const Quantized& given, const std::vector<ScaleRul
   for (const ScaleRuleFit& whole : all) {
     if (!whole.is_whole_so_far()) continue;
     const ReadingWork work(given, finding.readings[whole.reading], NumbersTaken::as_given);
-    const BlockScales made = work.scales(whole.rule->rule, whole.tensor.scale);
+    const BlockScales made = work.scales(work.steps(*whole.rule), whole.tensor.scale);
     for (const NamedScaleRule* step : steps_under(*whole.rule, work.format())) {
       ScaleRuleFit fit = whole;
       fit.step = step;
@@ -156,7 +157,8 @@ void add_explaining_by_others(const Quantized& given, const std::vector<ScaleRul
 
 /// Counts what a fit explains, and the first element that it does not.
 void count_codes(const ReadingWork& work, ScaleRuleFit& fit) {
-  const CodesOfFit codes = codes_of_fit(work, fit, work.scales(fit.rule->rule, fit.tensor.scale));
+  const CodesOfFit codes =
+      codes_of_fit(work, fit, work.scales(work.steps(*fit.rule), fit.tensor.scale));
   const std::vector<std::uint32_t>& made = codes.made.codes;
   const std::vector<std::byte> stored =
       stored_codes(work.given(), work.reading(), fit.codes->order);

@@ -52,16 +52,16 @@ std::uint32_t part_of(const TensorScale& scale, TensorScalePart part) {
 
 /// The scale of a tensor whose part is what is stored, by the amax from which the rule gives it, or
 /// as near as it comes.
-TensorScale scale_of_part(const NamedScaleRule& rule, const BlockFormat& format,
-                          TensorScalePart part, std::uint32_t stored) {
+TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
+                          std::uint32_t stored) {
   using namespace block_steps;
-  if (part == TensorScalePart::amax) return tensor_scale(rule.rule, format, stored);
-  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule.rule, format));
+  if (part == TensorScalePart::amax) return tensor_scale(rule, format, stored);
+  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));
   const std::uint32_t guess =
       part == TensorScalePart::decode ? times(stored, most) : over(most, stored);
   for (const int step : {0, 1, -1, 2, -2, 3, -3}) {
     const std::uint32_t amax = guess + static_cast<std::uint32_t>(step);
-    const TensorScale found = tensor_scale(rule.rule, format, amax);
+    const TensorScale found = tensor_scale(rule, format, amax);
     if (part_of(found, part) == stored) return found;
   }
   const bool is_decode = part == TensorScalePart::decode;
@@ -111,9 +111,15 @@ void compare_line(const std::byte* made, const std::byte* stored, std::size_t n,
 }  // namespace
 
 ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken)
-    : given_(&given), reading_(&reading), x_(given.x), pieces_(block_pieces(reading.view)) {
+    : given_(&given),
+      reading_(&reading),
+      input_(taken == NumbersTaken::as_bfloat16   ? bfloat16
+             : taken == NumbersTaken::as_binary16 ? binary16
+                                                  : *find_format(given.dtype.format)),
+      x_(given.x),
+      pieces_(block_pieces(reading.view)) {
   if (taken != NumbersTaken::as_given) {
-    turned_ = narrowed_numbers(x_, taken == NumbersTaken::as_bfloat16 ? bfloat16 : binary16);
+    turned_ = narrowed_numbers(x_, input_);
     x_ = turned_;
   }
   if (reading.transposed) {
@@ -146,12 +152,13 @@ BlockScales ReadingWork::scales(const ScaleRule& rule, const TensorScale& tensor
 }
 
 std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
-                                                    const NamedScaleRule& rule, bool imagined) {
+                                                    const NamedScaleRule& row, bool imagined) {
   using namespace block_steps;
+  const ScaleRule rule = work.steps(row);
   const BlockFormat& format = work.format();
   if (!format.tensor_scale) return {{}};
   const std::optional<std::uint32_t>& stored = work.given().tensor;
-  const TensorScale own = tensor_scale(rule.rule, format, work.amax(rule.rule));
+  const TensorScale own = tensor_scale(rule, format, work.amax(rule));
   std::vector<TensorScaleChoice> out{
       {own, stored ? TensorScaleFit::imagined : TensorScaleFit::absent}};
   if (stored) {
@@ -186,7 +193,7 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
                              short_number(own.amax)));
     }
   }
-  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule.rule, format));
+  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));
   add({one, one, most}, "no scale of the tensor under those of blocks");
   add({times(own.encode, own.encode), times(own.decode, own.decode), times(own.amax, own.decode)},
       "the scale of the tensor taken twice");
@@ -255,7 +262,7 @@ std::vector<std::uint32_t> factors_under(const ReadingWork& work, const BlockQua
     std::array<std::array<std::uint32_t, 2>, 256> table{};
     for (std::uint32_t code = 0; code <= mask; ++code) {
       for (const std::uint32_t amax : {0U, one}) {
-        table[code][amax == 0 ? 0 : 1] = factor(to.rule, to.format, code, one, amax, to.tensor);
+        table[code][amax == 0 ? 0 : 1] = factor(to.rule, to.format, code, amax, amax, to.tensor);
       }
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -347,7 +354,7 @@ ReadingEvidence codes_under_stored(const ReadingWork& work) {
     for (std::size_t order = 0; order < reading.orders.size(); ++order) {
       const StoredScales scales = stored_scales(work.given(), reading, reading.orders[order]);
       for (const TensorScaleChoice& tensor : choices) {
-        const BlockQuantizer to = work.quantizer(rule->rule, tensor.scale);
+        const BlockQuantizer to = work.quantizer(work.steps(*rule), tensor.scale);
         const std::vector<std::uint32_t> factors = factors_under(work, to, scales.codes);
         const double share = codes_agree(work, to, factors, codes, how, {.pieces = pieces}).share();
         if (share > std::max(out.codes, chance_of_codes)) out = {share, order};

@@ -31,6 +31,8 @@ class ReadingWork {
   const BlockFormat& format() const { return reading_->format.format; }
   std::span<const float> x() const { return x_; }
   const BlockPieces& pieces() const { return pieces_; }
+  /// Returns the steps of a rule for these numbers.
+  ScaleRule steps(const NamedScaleRule& row) const { return rule_for(row, input_); }
   /// Returns the amaxes of the blocks, or of the tensor, as a rule takes them.
   const std::vector<std::uint32_t>& amaxes(const ScaleRule& rule) const;
   std::uint32_t amax(const ScaleRule& rule) const;
@@ -40,6 +42,7 @@ class ReadingWork {
  private:
   const Quantized* given_;
   const ScaleReading* reading_;
+  Format input_;  ///< of the numbers, as the quantizer is taken to have had them
   std::vector<float> turned_;
   std::span<const float> x_;
   BlockPieces pieces_;
@@ -49,7 +52,7 @@ class ReadingWork {
 /// Returns the scales of the tensor that are tried with a rule, that of its own amax first.
 /// `imagined` says whether those are tried, too, that a file would not have.
 std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
-                                                    const NamedScaleRule& rule, bool imagined);
+                                                    const NamedScaleRule& row, bool imagined);
 
 /// Returns which part of the scale of a tensor a stored number is, if it is one.
 std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored);

@@ -79,7 +79,7 @@ TEST_CASE("scales are counted that a limit decided, that are zero, that are no n
   // are looked at, what is not above 6 · 2^-127 takes 2^-126 in the place of a smaller power.
   const std::vector<float> tiny{0x1.8p-126F, 0x1.8008p-126F, 0x1.8p-125F, 0x1.8008p-125F, 0};
   CHECK(made("torchao_rceil", "mxfp4", 1, tiny).blocks == ScaleCounts{.blocks = 5, .clamped = 1});
-  CHECK(made("aiter", "mxfp4", 1, tiny).blocks.clamped == 3);
+  CHECK(made("aiter_up", "mxfp4", 1, tiny).blocks.clamped == 3);
   // NVFP4 under amax 1 of the tensor: a block far below it has scale 0, and its factor saturates.
   CHECK(made("te", "nvfp4", 2, {1, 0.5F, 1e-6F, 0, 0, 0}).blocks ==
         ScaleCounts{.blocks = 3, .zero = 2, .saturated = 1});

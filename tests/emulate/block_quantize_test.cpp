@@ -91,5 +91,18 @@ TEST_CASE("a logarithm that binary32 rounds to a whole number loses the step up"
   CHECK(block_steps::ceil_of_rounded_log2(bits(0x1p-64F) + 12) == -63);
 }
 
+TEST_CASE("a logarithm that binary32 rounds to a whole number gains the step down") {
+  // 2^64 · (1 - n·2^-24): log2 rounds to 64 where n · 2^-24 / ln 2 is below 2^-19, half of the
+  // distance to the number below.
+  const std::uint32_t power = bits(0x1p64F);
+  CHECK(block_steps::floor_of_rounded_log2(power) == 64);
+  CHECK(block_steps::floor_of_rounded_log2(power - 22) == 64);
+  CHECK(block_steps::floor_of_rounded_log2(power - 23) == 63);
+  CHECK(block_steps::floor_of_rounded_log2(bits(1) - 1) == -1);
+  CHECK(block_steps::floor_of_rounded_log2(bits(0x1p-64F) - 44) == -64);
+  CHECK(block_steps::floor_of_rounded_log2(bits(0x1p-64F) - 45) == -65);
+  CHECK(block_steps::floor_of_rounded_log2(1) == -149);
+}
+
 }  // namespace
 }  // namespace binade::block_quantize_test

@@ -35,7 +35,12 @@ const std::vector<RuleCase>& rule_cases() {
     for (const auto& [name, format] : tried) {
       for (const NamedScaleRule& row : scale_rules) {
         if (!fits(row, format) || row.rule.four_or_six != FourOrSix::six) continue;
-        out.push_back({name + " by " + std::string(row.name), {format, row.rule}});
+        const std::string words = name + " by " + std::string(row.name);
+        out.push_back({words, {format, row.rule}});
+        for (const Format& input : {bfloat16, binary16}) {
+          if (!row.steps_of_input) continue;
+          out.push_back({words + " in " + words_of(input), {format, rule_for(row, input)}});
+        }
       }
     }
     // Limits that no row has.
@@ -47,7 +52,7 @@ const std::vector<RuleCase>& rule_cases() {
     narrow.last_code = 0x70;
     narrow.inf_code = 0x7F;
     out.push_back({"nvfp4, codes 8 to 112", {nv, narrow}});
-    narrow.factor_to_power = true;
+    narrow.factor_rounding = FactorRounding::to_power;
     out.push_back({"nvfp4, factors to powers", {nv, narrow}});
     return out;
   }();

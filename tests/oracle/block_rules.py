@@ -6,13 +6,14 @@ It was written from the sources of the stacks, each named at its rule, by someon
 is its bits, an int; each operation of a source is one of mul, div, add, computed in exact integers and rounded once, to nearest
 even. No instruction of the machine's binary32 takes part.
 
-    RULES[name, scale format, tensor scale, element format](block, element, tensor_amax) -> Result
+    RULES[name, scale format, tensor scale, element format](block, element, tensor_amax, dtype) -> Result
 
-block: a list of bits. tensor_amax: bits of the largest magnitude of the tensor, where a second scale lies over that of the
-block; the block's own counts, too. Result.scale: the code of the scale by which elements are multiplied when they are read; None
-where the source leaves it open, and then the elements, too. Result.codes: for each element a code, or a tuple of codes that
-are all right (of a NaN, whose sign and payload no source specifies), or None (open). Result.tensor: bits of the scale of the
-tensor, or None where the stack stores another number in its place.
+block: a list of bits. dtype: of the tensor, "binary32", "bfloat16" or "binary16", in which some stacks compute. tensor_amax: bits of
+the largest magnitude of the tensor, where a second scale lies over that of the block; the block's own counts, too. Result.scale:
+the code of the scale by which elements are multiplied when they are read; None where the source leaves it open, and then the
+elements, too, but where they are known. Result.codes: for each element a code, or a tuple of codes that are all right (of a NaN,
+whose sign and payload no source specifies), or None (open). Result.tensor: bits of the scale of the tensor, or None where the stack
+stores another number in its place.
 
 What an x86 CPU, PyTorch on it, or the specified part of PTX computes is taken. Approximations of a stack (log2,
 rcp.approx.ftz) are taken as correctly rounded.
@@ -107,6 +108,30 @@ def add(a, b):
     return rounded(int(total < 0), abs(total), 1, lowest) if total else a & b & SIGN
 
 
+# Of a dtype: its bits of precision, the exponent of its lowest bit, its largest and its least normal number.
+Dtype = namedtuple("Dtype", "precision lowest largest least_normal")
+DTYPES = {
+    "binary32": Dtype(24, -149, LARGEST, SMALLEST_NORMAL),
+    "bfloat16": Dtype(8, -133, 0x7F7F0000, SMALLEST_NORMAL),
+    "binary16": Dtype(11, -24, of(65504), of(Fraction(1, 1 << 14))),
+}
+
+
+def held(dtype, x):
+    """A non-negative x rounded to a dtype, to nearest even. torch computes in binary32 and rounds each result so."""
+    if x >= INF:
+        return x
+    m, e = unpack(x)
+    unit = max(e + m.bit_length() - dtype.precision, dtype.lowest)
+    if unit <= e:
+        return x if x <= dtype.largest else INF
+    n, rest = divmod(m, 1 << unit - e)
+    twice = 2 * rest - (1 << unit - e)
+    n += twice > 0 or twice == 0 and n & 1
+    out = rounded(0, n, 1, unit)
+    return out if out <= dtype.largest else INF
+
+
 # Of bits without a sign, min(x, limit) is fminf, which lets a NaN become the limit, and max(x, limit) is
 # torch.clamp(min=limit), which keeps it: as an integer a NaN is above all numbers.
 def at_most(x, limit):
@@ -120,15 +145,15 @@ def rcp_ftz(x):
     return flush(div(ONE, flush(x)))
 
 
-def ceil_log2(x):
-    """ceil(log2f(x)) of x > 0, where log2f rounds correctly. Above a large power of two that is the power itself."""
+def ceil_log2(x, sign=1):
+    """ceil(sign · log2f(x)) of x > 0, where log2f rounds correctly. Beside a large power of two that is the power itself."""
     m, e = unpack(x)
     if m & m - 1 == 0:
-        return e + m.bit_length() - 1
+        return sign * (e + m.bit_length() - 1)
     with localcontext() as context:
         context.prec = 50
         log = Fraction(Decimal(m).ln() / Decimal(2).ln()) + e
-    return ceil(number(rounded(int(log < 0), abs(log.numerator), log.denominator)))
+    return ceil(sign * number(rounded(int(log < 0), abs(log.numerator), log.denominator)))
 
 
 def field_up(x):
@@ -157,6 +182,9 @@ class Element:
         self.from_even = [x + (code % 2 == 0) for code, x in enumerate(middles)]
         self.from_down = [x + 1 for x in middles]
         self.numbers = [of(x) for x in magnitudes]
+
+        # Of e4m3 and e5m2 the code whose bits below the sign are set; of the fnuz formats the one that there is.
+        self.nan_code = self.nans and (0x7F if 0x7F in self.nans else self.nans[0])
 
     def nan_or(self, code):
         return self.nans or code
@@ -205,15 +233,17 @@ def convert(element, y, nan, down=False, zero="kept"):
 
 
 def cvt(element, ys):
-    """PTX's cvt.rn.satfinite: NaN of a format without NaN is the largest number."""
-    return [convert(element, y, element.nan_or(element.last)) for y in ys]
+    """PTX's cvt.rn.satfinite: NaN is 7F, and of a format without NaN the largest number."""
+    return [convert(element, y, element.nan_code or element.last) for y in ys]
 
 
 def torch_cast(element, ys):
-    """torch's casts to 8 bits, and torchao's to fewer, custom_fp_utils.py, _f32_to_floatx_unpacked: there a NaN goes down the
-    branch of normal numbers, and becomes a number of its bits, whose sign is the machine's."""
+    """torch's casts to 8 bits, of whose NaN all bits below the sign are set, and torchao's to fewer, custom_fp_utils.py,
+    _f32_to_floatx_unpacked: there a NaN goes down the branch of normal numbers, and becomes a number of its bits, whose sign is
+    the machine's."""
     if element.nans:
-        return [convert(element, y, element.nans) for y in ys]
+        codes = (element.nan_code, element.nan_code | element.sign)
+        return [convert(element, y, codes) for y in ys]
     shift = 23 - element.fraction_bits
     code = (NAN + (element.bias - 127 << 23) + (1 << shift - 1) - 1 + (NAN >> shift & 1) >> shift) & element.sign - 1
     return [convert(element, y, (code, code | element.sign)) for y in ys]
@@ -238,19 +268,25 @@ def amax_skipped(block):
     return max((x & MAGNITUDE for x in block if not is_nan(x)), default=0)
 
 
+def scalar_quotient(a, number_bits, cuda):
+    """tensor / number: a division on CPUs; CUDA's torch multiplies by the number's reciprocal (BinaryDivTrueKernel.cu)."""
+    return mul(a, div(ONE, number_bits)) if cuda else div(a, number_bits)
+
+
 RULES = {}
 
 
-def rule(names, scale, elements, tensor=False, **parameters):
-    """Enters a function under its names; names may be a dict from a name to further parameters."""
+def rule(names, scale, elements, tensor=False, by_dtype=False, **parameters):
+    """Enters a function under its names; names may be a dict from a name to further parameters. by_dtype: it takes the dtype."""
     def enter(function):
         for name in names:
             further = {**parameters, **(names[name] if isinstance(names, dict) else {})}
             for element in elements:
                 key = (name, scale, tensor, element)
                 assert key not in RULES, key
-                RULES[key] = lambda block, element, tensor_amax=0, further=further: function(
-                    block, ELEMENTS[element], *([tensor_amax] if tensor else []), **further)
+                RULES[key] = lambda block, element, tensor_amax=0, dtype="binary32", further=further: function(
+                    block, ELEMENTS[element], *([tensor_amax] if tensor else []),
+                    **({"dtype": DTYPES[dtype]} if by_dtype else {}), **further)
         return function
     return enter
 
@@ -290,16 +326,16 @@ def torchao_mx(block, element, step):
     return Result(code, torch_cast(element, all_mul(block, NAN if code == 255 else power(127 - code))))
 
 
-@rule({"torchao018_" + step: {"step": step} for step in ("floor", "ceil", "even", "rceil")}, "e8m0",
-      ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"])
-def torchao018_mx(block, element, step):
+@rule({**{"torchao018_" + step: {"step": step, "cuda": False} for step in ("floor", "ceil", "even", "rceil")},
+       "torchao018_rceil_cuda": {"step": "rceil", "cuda": True}}, "e8m0", ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"])
+def torchao018_mx(block, element, step, cuda):
     """torchao 0.18.0 of PyPI, torchao/prototype/mx_formats/mx_tensor.py, to_mx, _to_mx_rceil, in eager mode.
 
     Exponents are clamped in integers, so an infinite amax has the field 255; x / scale, where the scale is the byte shifted into
     binary32, 2^-126 at least. rceil: ceil(log2(amax / m)), Inf gives FE; multiplied by 2^(127 - code), by 1 where the code is 0."""
     amax = amax_kept(block)
     if step == "rceil":
-        descale = div(amax, element.max)
+        descale = scalar_quotient(amax, element.max, cuda)
         if descale >= INF:
             code = 255 if is_nan(descale) else 254
         else:
@@ -324,27 +360,47 @@ def te_mxfp8(block, element):
     return Result(code, cvt(element, all_mul(block, power(127 - code))))
 
 
-@rule({"aiter": {"step": "up"}, "aiter_even": {"step": "log2"}, "aiter_even_helper": {"step": "even"}}, "e8m0", ["e2m1"])
-@rule({"aiter": {"step": "up"}, "aiter_even": {"step": "even"}}, "e8m0", ["e4m3", "e4m3fnuz"])
-def aiter(block, element, step):
-    """ROCm/aiter e404860, csrc/include/mx_quant_utils.h, fp_f32_to_e8m0_scale<RoundUp> and <Even>;
-    csrc/kernels/quant_mxfp4.cu, Even, which is code of its own, with log2f and exp2f.
+def aiter_byte(quotient, up):
+    """fp_f32_to_e8m0_scale: the exponent field, one more where a fraction bit is set, but 255 stays."""
+    field = quotient >> 23
+    return field + 1 if up and field < 255 and quotient & FRACTION else field
 
-    The byte is shifted into a binary32 scale, 0 for byte 0 and Inf for FF, for which all is multiplied by 0; but exp2f(-127)
-    is a subnormal scale. FP4 in software: NaN is 0; y < 0 has the sign."""
+
+@rule({"aiter_up": {"step": "up"}, "aiter_down": {"step": "down"}, "aiter_ceil": {"step": "ceil"}, "aiter_even": {"step": "even"}},
+      "e8m0", ["e2m1"])
+def aiter_mxfp4(block, element, step):
+    """ROCm/aiter e404860, csrc/kernels/quant_mxfp4.cu, quant_mxfp4_kernel, as without gfx950;
+    csrc/include/mx_quant_utils.h, fp_f32_to_e8m0_scale.
+
+    RoundUp multiplies amax by 1/6, RoundDown and Ceil by 1/4, Even is code of its own, with log2f and exp2f, so that its scale
+    may be 2^-127. Else the byte is shifted into a binary32 scale, 0 for byte 0 and Inf for FF, for which all is multiplied by
+    0. even_round_e2m1: NaN is 0; y < 0 has the sign."""
     amax = amax_skipped(block)
-    if step == "up":
-        quotient = mul(amax, element.reciprocal)
-        code = min(field_up(quotient), 255)
-    else:
-        field = amax + (1 << 22 - element.fraction_bits) >> 23
-        code = max(field - element.emax, 0)
-    factor = 0 if code in (0, 255) else power(127 - code)
-    if step == "log2":
-        code = 254 if field == 255 else code
+    if step == "even":
+        field = amax + (1 << 21) >> 23
+        code = 254 if field == 255 else max(field - 2, 0)
         factor = power(127 - code)
-    ys = all_mul(block, factor)
-    return Result(code, [convert(E2M1, y, 0, zero="plus") for y in ys] if element is E2M1 else cvt(element, ys))
+    else:
+        quotient = mul(amax, element.reciprocal if step == "up" else power(-2))
+        code = aiter_byte(quotient, step != "down")
+        factor = 0 if code in (0, 255) else power(127 - code)
+    return Result(code, [convert(E2M1, y, 0, zero="plus") for y in all_mul(block, factor)])
+
+
+@rule({"aiter": {"floor": "1e-10"}}, "e8m0", ["e2m1"])
+@rule({"aiter": {"floor": "1e-10"}, "aiter_rope": {"floor": "1e-8"}}, "e8m0", ["e4m3", "e4m3fnuz"])
+def aiter_kernels(block, element, floor):
+    """ROCm/aiter e404860, csrc/kernels/quant_kernels.cu, dynamic_per_group_scaled_quant_kernel and others (1e-10);
+    inverse_rope_group_quant.cu, fused_qk_norm_rope_cache_quant.cu (1e-8).
+
+    RoundUp from an amax of the floor at least. FP8: x * (1 / scale), clamped by v_med3_f32 (of NaN the smaller limit), and cast;
+    1 / Inf is 0. FP4 is gfx950's cvt_scalef32_pk_fp4: taken as cvt of x / scale; what it makes of the scale Inf is open."""
+    quotient = mul(max(amax_skipped(block), of(floor)), element.reciprocal)
+    code = aiter_byte(quotient, True)
+    ys = all_mul(block, 0 if code == 255 else power(127 - code))
+    if element is E2M1:
+        return Result(code, [None] * len(block) if code == 255 else cvt(element, ys))
+    return Result(code, clamped_by_fmaxf(element, ys))
 
 
 def deepgemm_elements(element, ys):
@@ -353,8 +409,7 @@ def deepgemm_elements(element, ys):
 
 
 def deepgemm_scale(block, element, divides):
-    amax = max(amax_kept(block), of("1e-4"))
-    return div(amax, element.max) if divides else mul(amax, element.reciprocal)
+    return scalar_quotient(max(amax_kept(block), of("1e-4")), element.max, not divides)
 
 
 @rule(["deepgemm"], "e8m0", ["e4m3", "e2m1"])
@@ -366,15 +421,16 @@ def deepgemm_ue8m0(block, element):
     return Result(code, deepgemm_elements(element, all_mul(block, power(127 - code))))
 
 
-@rule(["modelopt"], "e8m0", ["e4m3", "e2m1"])
-def modelopt_mx(block, element):
+@rule({"modelopt": {"cuda": False}, "modelopt_cuda": {"cuda": True}}, "e8m0", ["e4m3", "e2m1"])
+def modelopt_mx(block, element, cuda):
     """NVIDIA/Model-Optimizer a2fbac7, modelopt/torch/quantization/qtensor/mxfp8_tensor.py, mxfp4_tensor.py.
 
     ceil(log2()) in binary32. FP8: a NaN gives byte 0. FP4 divides; ties toward zero; the sign bit is (2 - sign(y)) // 2, so
-    that +0, -0 and NaN are -0; the byte of Inf and NaN is a conversion that is not specified."""
-    quotient = div(amax_kept(block), element.max)
+    that +0, -0 and NaN are -0. Under an Inf or NaN of the block all of it is 0 or NaN, hence -0, and the byte is a conversion
+    that is not specified."""
+    quotient = scalar_quotient(amax_kept(block), element.max, cuda)
     if element is E2M1 and quotient >= INF:
-        return Result(None, [None] * len(block))
+        return Result(None, [8] * len(block))
     if is_nan(quotient) or quotient == 0:
         code = 0
     else:
@@ -410,6 +466,24 @@ def vllm_mxfp4(block, element):
     return Result(code, cvt(element, all_mul(block, power(127 - code) if code else 0)))
 
 
+@rule({"flashinfer": {"fast": True}}, "e8m0", ["e2m1", "e4m3"])
+@rule({"trtllm": {"fast": False}}, "e8m0", ["e2m1", "e4m3"])
+def trtllm_mx(block, element, fast):
+    """TensorRT-LLM 0193dbd, cpp/tensorrt_llm/kernels/quantization.cuh, cvt_warp_fp16_to_fp4<UE8M0_SF=true> with SFScale = 1,
+    cvt_warp_fp16_to_mxfp8; FlashInfer fb28d72, csrc/nv_internal/tensorrt_llm/kernels/quantization_utils.cuh.
+
+    __nv_cvt_float_to_e8m0 upward, saturated; then rcp.approx.ftz of the scale, of which 2^-127 is subnormal: 1 / 0; 0 where the
+    quotient is 0. FlashInfer is built with -use_fast_math: subnormal numbers are 0 everywhere, so that code 0 is of the quotient
+    0 alone, and exp2f(-127) is 0. FlashInfer's FP8: fmaxf(fminf(y, 448), -448), so a NaN is 448."""
+    quotient = mul(amax_skipped(block), rcp_ftz(element.max))
+    if fast and quotient < SMALLEST_NORMAL:
+        quotient = 0
+    code = 254 if quotient == INF else min(e8m0_up(quotient), 254)
+    factor = rcp_ftz(power(code - 127)) if quotient else 0
+    ys = all_mul(block, factor)
+    return Result(code, [convert(element, y, element.last) for y in ys] if fast else cvt(element, ys))
+
+
 @rule(["compressed_tensors"], "e8m0", ["e2m1", "e2m3", "e4m3"])
 def compressed_tensors_mx(block, element):
     """vllm-project/compressed-tensors 0.20.1, quantization/utils/mxfp_utils.py, generate_mx_scales.
@@ -428,38 +502,50 @@ def compressed_tensors_mx(block, element):
 # ---- scales in binary32
 
 
-@rule({"te": {"power_of_two": False}, "te_pow2": {"power_of_two": True}}, "binary32", ["e4m3", "e5m2"])
-def te_f32(block, element, power_of_two):
-    """NVIDIA/TransformerEngine d0067d0, common/recipe/recipe_common.cuh, compute_scale_from_amax.
+@rule({"te": {"capped": True}, "te_current": {"capped": False}, "te_pow2": {"power_of_two": True}}, "binary32",
+      ["e4m3", "e5m2"], by_dtype=True)
+def te_f32(block, element, dtype, capped=True, power_of_two=False):
+    """NVIDIA/TransformerEngine d0067d0, common/recipe/recipe_common.cuh, compute_scale_from_types, compute_scale_from_amax;
+    common/recipe/current_scaling.cu.
 
-    m / amax, at most the largest number, 1 where amax is 0 or Inf; its fraction is cut off for a power of two. 1/scale is
-    stored."""
+    m / amax, 1 where amax is 0 or Inf; where it is Inf, the largest number of the input's dtype, in current scaling that of
+    binary32; its fraction is cut off for a power of two. 1/scale is stored."""
     amax = amax_skipped(block)
-    factor = ONE if amax in (0, INF) else min(div(element.max, amax), LARGEST)
+    factor = ONE if amax in (0, INF) else div(element.max, amax)
+    if factor == INF:
+        factor = dtype.largest if capped else LARGEST
     if power_of_two:
         factor &= INF
     return Result(div(ONE, factor), cvt(element, all_mul(block, factor)))
 
 
-@rule(["torchao"], "binary32", ["e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"])
-def torchao_f8(block, element):
-    """pytorch/ao 36027d8, torchao/float8/float8_utils.py, amax_to_scale.
+def floor_log2(x):
+    """floor(log2f(x)) of x > 0, where log2f rounds correctly."""
+    return -ceil_log2(x, -1)
+
+
+@rule({"torchao": {"power_of_two": False}, "torchao_pow2": {"power_of_two": True}}, "binary32",
+      ["e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"])
+def torchao_f8(block, element, power_of_two):
+    """pytorch/ao 36027d8, torchao/float8/float8_utils.py, amax_to_scale, _round_scale_down_to_power_of_2.
 
     scalar / tensor is reciprocal() * scalar in torch: two roundings to binary64, one to binary32. The factor is stored, and
-    scaled_mm is given its reciprocal, which is the scale here."""
+    scaled_mm is given its reciprocal, which is the scale here. A power of two is exp2(floor(log2()))."""
     amax = amax_kept(block)
     if amax >= INF:
         factor = NAN if is_nan(amax) else 0
     else:
         factor = of(1.0 / max(float(number(amax)), 1e-12) * float(element.magnitudes[-1]))
+        factor = power(floor_log2(factor)) if power_of_two else factor
     return Result(div(ONE, factor), torch_cast(element, all_mul(block, factor)))
 
 
-@rule(["torchao_inference"], "binary32", ["e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"])
-def torchao_f8_inference(block, element):
+@rule({"torchao_inference": {"cuda": False}, "torchao_inference_cuda": {"cuda": True}}, "binary32",
+      ["e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"], by_dtype=True)
+def torchao_f8_inference(block, element, dtype, cuda):
     """pytorch/ao 36027d8, torchao/quantization/quant_primitives.py, _choose_scale_float8, _quantize_affine_float8: amax / m in
-    the type of the input, here binary32, and x / scale."""
-    scale = div(amax_kept(block), element.max)
+    the dtype of the input, and x / scale in binary32."""
+    scale = held(dtype, scalar_quotient(amax_kept(block), element.max, cuda))
     return Result(scale, torch_cast(element, all_div(block, scale)))
 
 
@@ -467,10 +553,18 @@ def torchao_f8_inference(block, element):
 def deepgemm_f32(block, element, divides):
     """deepseek-ai/DeepGEMM 54e2261, deep_gemm/utils/math.py, with use_ue8m0=False.
 
-    tensor / scalar is a division on CPUs; CUDA's torch multiplies by the scalar's reciprocal (BinaryDivTrueKernel.cu).
     Elements are multiplied by 1/scale."""
     scale = deepgemm_scale(block, element, divides)
     return Result(scale, deepgemm_elements(element, all_mul(block, div(ONE, scale))))
+
+
+@rule(["aiter"], "binary32", ["e4m3", "e4m3fnuz"])
+def aiter_f32(block, element):
+    """ROCm/aiter e404860, csrc/kernels/quant_kernels.cu, dynamic_per_group_scaled_quant_kernel with emit_e8m0_scale=false.
+
+    amax, 1e-10 at least, times the reciprocal of m; x * (1 / scale), clamped by v_med3_f32."""
+    scale = mul(max(amax_skipped(block), of("1e-10")), element.reciprocal)
+    return Result(scale, clamped_by_fmaxf(element, all_mul(block, div(ONE, scale))))
 
 
 @rule(["vllm"], "binary32", ["e4m3"])
@@ -562,35 +656,51 @@ def te_4over6(block, element, tensor_amax, squares, c, fast):
     return Result(*(four if error_4 < error_6 and not is_nan(error_6) else six))
 
 
-@rule(["torchao"], "ue4m3", ["e2m1"], tensor=True)
-def torchao_nvfp4(block, element, tensor_amax):
+@rule(["te_fast"], "ue4m3", ["e2m1"], tensor=True)
+def te_nvfp4_fast(block, element, tensor_amax):
+    """NVIDIA/TransformerEngine d0067d0, common/cast/nvfp4/specialized/quantize_transpose_nvfp4_tuned_1D.cuh with USE_FAST_MATH,
+    compute_nvfp4_scaling_coefficient<bf16>; common/util/ptx_arch_spec.cuh, mul_cvt_bf16_to_fp4_8x_round_to_nearest.
+
+    The factor is fminf(S / scale, the largest number of bfloat16), rounded to bfloat16; fma with +0, so that -0 becomes +0."""
+    amax = amax_skipped(block)
+    tensor_factor = te_tensor_factor(max(amax, tensor_amax), M_C)
+    code = e4m3_code(min(mul(amax, mul(tensor_factor, SIXTH)), LARGEST))
+    bfloat16 = DTYPES["bfloat16"]
+    factor = held(bfloat16, min(div(tensor_factor, e4m3_number(code)), bfloat16.largest))
+    return Result(code, [convert(E2M1, y, 7, zero="plus") for y in all_mul(block, factor)])
+
+
+@rule({"torchao": {"cuda": False}, "torchao_cuda": {"cuda": True}}, "ue4m3", ["e2m1"], tensor=True)
+def torchao_nvfp4(block, element, tensor_amax, cuda):
     """pytorch/ao 36027d8, torchao/prototype/mx_formats/nvfp4_tensor.py, nvfp4_quantize with a per_tensor_scale.
 
     The code is that of a normal number at least, 08. A tensor of zeros has 0 / 0."""
     amax = amax_kept(block)
-    tensor = div(max(amax, tensor_amax), M_C)
-    code = e4m3_code(at_most(max(div(div(amax, SIX), tensor), of(Fraction(1, 64))), of(448)))
+    tensor = scalar_quotient(max(amax, tensor_amax), M_C, cuda)
+    code = e4m3_code(at_most(max(div(scalar_quotient(amax, SIX, cuda), tensor), of(Fraction(1, 64))), of(448)))
     return Result(code, torch_cast(element, all_mul(block, div(div(ONE, tensor), e4m3_number(code)))), tensor)
 
 
-@rule(["torchao"], "ue4m3", ["e2m1"])
-def torchao_nvfp4_alone(block, element):
+@rule({"torchao": {"cuda": False}, "torchao_cuda": {"cuda": True}}, "ue4m3", ["e2m1"])
+def torchao_nvfp4_alone(block, element, cuda):
     """pytorch/ao 36027d8, torchao/prototype/mx_formats/nvfp4_tensor.py, nvfp4_quantize with per_tensor_scale=None."""
-    code = e4m3_code(at_most(max(div(amax_kept(block), SIX), of(Fraction(1, 64))), of(448)))
+    code = e4m3_code(at_most(max(scalar_quotient(amax_kept(block), SIX, cuda), of(Fraction(1, 64))), of(448)))
     return Result(code, torch_cast(element, all_mul(block, div(ONE, e4m3_number(code)))))
 
 
-@rule({"modelopt": {"static": False}, "modelopt_static": {"static": True}}, "ue4m3", ["e2m1"], tensor=True)
-def modelopt_nvfp4(block, element, tensor_amax, static):
-    """NVIDIA/Model-Optimizer a2fbac7, modelopt/torch/quantization/qtensor/nvfp4_tensor.py.
+@rule({f"modelopt{name}{'_cuda' if cuda else ''}": {"static": bool(name), "c": c, "cuda": cuda}
+       for name, c in (("", 448), ("_static", 448), ("_4over6", 256)) for cuda in (False, True)}, "ue4m3", ["e2m1"], tensor=True)
+def modelopt_nvfp4(block, element, tensor_amax, static, c, cuda):
+    """NVIDIA/Model-Optimizer a2fbac7, modelopt/torch/quantization/qtensor/nvfp4_tensor.py; utils/numeric_utils.py.
 
     What would be 0 is 1, so that a block of zeros has code 38, in the static rule before S; from 2^-9 on. Elements are divided
-    by scale * s; _cast_fp4 has the sign of y < 0, and NaN is 6."""
+    by scale * s; _cast_fp4 has the sign of y < 0, and NaN is 6. four_over_six: 256 in the place of 448, and blocks whose amax
+    the calibrator has not multiplied by 1.5. m · s is a product of tensors, hence a division by it also on CUDA."""
     amax = amax_kept(block)
     tensor_amax = max(amax, tensor_amax)
-    tensor = div(tensor_amax, M_C)
+    tensor = scalar_quotient(tensor_amax, of(6 * c), cuda)
     if static:
-        scale = div(mul(div(amax, SIX) or ONE, of(448)), div(tensor_amax, SIX))
+        scale = div(mul(scalar_quotient(amax, SIX, cuda) or ONE, of(c)), scalar_quotient(tensor_amax, SIX, cuda))
     else:
         scale = div(amax, mul(tensor, SIX)) or ONE
     code = e4m3_code(at_most(max(scale, of(Fraction(1, 512))), of(448)))
@@ -598,29 +708,33 @@ def modelopt_nvfp4(block, element, tensor_amax, static):
     return Result(code, [convert(element, y, 7, zero="plus") for y in ys], tensor)
 
 
-@rule({"vllm": {"guard": "code"}, "trtllm": {"guard": "amax"}}, "ue4m3", ["e2m1"], tensor=True)
+@rule({"vllm": {"guard": "code"}, "flashinfer": {"guard": "amax"}, "trtllm": {"guard": "quotient"}}, "ue4m3", ["e2m1"], tensor=True)
 def vllm_nvfp4(block, element, tensor_amax, guard):
     """vllm-project/vllm 20b4ad8, csrc/libtorch_stable/quantization/fp4/nvfp4_utils.cuh, cvt_warp_fp16_to_fp4<UE8M0_SF=false>;
-    TensorRT-LLM and FlashInfer, quantization_utils.cuh, cvt_warp_fp16_to_fp4.
+    FlashInfer fb28d72, csrc/nv_internal/tensorrt_llm/kernels/quantization_utils.cuh, cvt_warp_fp16_to_fp4;
+    TensorRT-LLM 0193dbd, cpp/tensorrt_llm/kernels/quantization.cuh, cvt_warp_fp16_to_fp4.
 
-    The factor is 0 where the code is (vLLM) or amax is (TensorRT-LLM: 1 / 0 for a code 0, and 0 * Inf is NaN, hence 6). S is
-    an input of the kernel: 2688 / amax of the tensor, a division."""
+    The factor is 0 where the code is (vLLM), or amax (FlashInfer), or the quotient (TensorRT-LLM): 1 / 0 for a code 0 else,
+    and 0 * Inf is NaN, hence 6. S is an input of the kernel: 2688 / amax of the tensor, a division."""
     amax = amax_skipped(block)
     tensor_factor = div(M_C, max(amax, tensor_amax))
-    code = e4m3_code(mul(tensor_factor, mul(amax, rcp_ftz(SIX))))
-    zero = (amax if guard == "amax" else code) == 0
+    quotient = mul(tensor_factor, mul(amax, rcp_ftz(SIX)))
+    code = e4m3_code(quotient)
+    zero = {"code": code, "amax": amax, "quotient": quotient}[guard] == 0
     factor = 0 if zero else rcp_ftz(mul(e4m3_number(code), rcp_ftz(tensor_factor)))
     return Result(code, cvt(element, all_mul(block, factor)))
 
 
-@rule(["compressed_tensors"], "ue4m3", ["e2m1"], tensor=True)
-def compressed_tensors_nvfp4(block, element, tensor_amax):
+@rule({"compressed_tensors": {"cuda": False}, "compressed_tensors_cuda": {"cuda": True}}, "ue4m3", ["e2m1"], tensor=True,
+      by_dtype=True)
+def compressed_tensors_nvfp4(block, element, tensor_amax, dtype, cuda):
     """vllm-project/compressed-tensors 0.20.1, quantization/utils/helpers.py, generate_gparam, calculate_qparams.
 
-    S = (1 / max(amax, the least normal number)) * 2688, which is 1 where it is infinite or NaN; byte 0 becomes that of 0.125;
-    x / (scale / S). S is stored. y < 0 has the sign."""
-    factor = mul(div(ONE, max(tensor_amax, SMALLEST_NORMAL)), of(2688))
+    S = (1 / max(amax, the least normal number)) * 2688 and amax / 6 in the dtype of the input, and their product in binary32, as
+    that of two tensors with dimensions. S is 1 where it is infinite or NaN; byte 0 becomes that of 0.125; x / (scale / S). S is
+    stored. y < 0 has the sign."""
+    factor = held(dtype, mul(held(dtype, div(ONE, max(tensor_amax, dtype.least_normal))), of(2688)))
     factor = ONE if factor >= INF else factor
-    code = e4m3_code(mul(factor, div(amax_kept(block), element.max))) or 0x20
+    code = e4m3_code(mul(factor, held(dtype, scalar_quotient(amax_kept(block), element.max, cuda)))) or 0x20
     ys = all_div(block, div(e4m3_number(code), factor))
     return Result(code, [convert(E2M1, y, 7, zero="plus") for y in ys])

@@ -308,13 +308,20 @@ TEST_CASE(
   const std::string text =
       show({"--block", "0.1 -3 7 0.26", "--format", "mxfp4", "--scale-rule", "all"});
   CHECK(contains(text, "mxfp4: 4 numbers, amax 7; 28 zeros fill the block\n"));
-  CHECK(contains(text, "  A  scale 7F = 2^0, rms error 0.5166: ocp, torchao_floor, torchao018_floor\n"));
+  CHECK(contains(text,
+                 "  A  scale 7F = 2^0, rms error 0.5166: ocp, torchao_floor, torchao018_floor"));
   CHECK(contains(text, "scale 80 = 2^1"));
   CHECK(contains(text, "\n  7         7  6    ≠ 6  8 "));
   const std::string second = show(
       {"--block", "7,1", "--format", "nvfp4", "--scale-rule", "te,torchao", "--tensor-amax", "50"});
   CHECK(contains(second, "A  scale 68 = 64 · 0.01860119 of the tensor"));
   CHECK(contains(second, "te, torchao"));
+  // 1 / 448 is 3B124925, which bfloat16 has not.
+  const Arguments scaled{"--block",   "1 0.3",        "--format",
+                         "fp8_1x128", "--scale-rule", "torchao_inference,deepseek",
+                         "--dtype",   "bfloat16"};
+  CHECK(contains(show(scaled), "scale 3B120000 = 0.002227783"));
+  CHECK(contains(show(scaled), "scale 3B124925 = 0.002232143"));
 }
 
 TEST_CASE("what a block cannot be is said with what to write") {
@@ -331,6 +338,9 @@ TEST_CASE("what a block cannot be is said with what to write") {
                  "--tensor-amax: -3 is negative"));
   CHECK(contains(complaint({"--block", "3", "--format", "nvfp4", "--tensor-amax", "1"}),
                  "less than 3"));
+  CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "--dtype", "F64"}),
+                 "--dtype: a block is made of numbers of binary32, which has not all of F64"));
+  CHECK(contains(complaint({"3", "--format", "e4m3", "--dtype", "BF16"}), "without --block"));
   CHECK(contains(complaint({"--block", "3", "--format", "mxfp4", "-r", "rs"}),
                  "does not round a block"));
 }

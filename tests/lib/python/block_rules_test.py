@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every scale rule of the table, for every format of elements that it fits, against tests/oracle/block_rules.py, which was
 written from the sources of the stacks: the scale, the codes, and the scale of the tensor, of blocks that hurt and of others.
---whole adds every amax of bfloat16 and of binary16, with three numbers below it, and, for scales that are powers of two, the
+Arrays of finite blocks are held to tests/oracle/block_rules_numpy.py: a few, and with --whole 10^8, and every amax of bfloat16
+and of binary16 with three numbers below it. --whole adds each seventh of these in rationals, and, for scales that are powers of two, the
 significands of binary32 at one exponent: not all 2^23, which would take hours, but each 509th and those within 24 units of a
 multiple of 1/128, of m of the elements and of a tie of theirs.
 
     python block_rules_test.py BINADE [--whole]
 """
 
+import importlib.util
 import random
 import sys
 import unittest
@@ -23,6 +25,8 @@ if WHOLE:
 
 ROWS = [(row["name"], row["scale"], row["tensor_scale"], element)
         for row in binade.scale_rules() for element in row["elements"] or ELEMENTS]
+# Rules that compute in the dtype of their input, by what the table says of them, and the formats of their scales.
+BY_DTYPE = {row["name"]: (row["scale"], row["tensor_scale"]) for row in binade.scale_rules() if "the dtype of x" in row["scale_step"]}
 FITTING = {}  # (scale, tensor scale, element) → names of the rules, which are all
 for name_, *format_ in ROWS:
     FITTING.setdefault(tuple(format_), []).append(name_)
@@ -69,7 +73,9 @@ def hostile(element):
     for field in (2, 3, 120, 254):  # ties of amax rounded to the elements' precision, and m with what its reciprocal loses
         for fraction in (0x600000, 0x700000, 0x780000, element.max & oracle.FRACTION):
             yield from (under((field << 23) + fraction + step) for step in (-1, 0, 1))
-    for floor in ("1e-4", "1e-10", "1e-12"):  # least amax
+    for field in (20, 66):  # where log2 turns between amax / m and amax · (1/m)
+        yield from (under((field << 23 | element.max & oracle.FRACTION) + step) for step in (17, 39, 42))
+    for floor in ("1e-4", "1e-8", "1e-10", "1e-12"):  # least amax
         yield from (under(of(floor) + step) for step in (-1, 0, 1))
     for x in (oracle.div(element.max, LARGEST), oracle.mul(of("1e-10"), element.max)):  # m/amax that just overflows
         yield from (under(x + step) for step in (-1, 0, 1))
@@ -134,26 +140,36 @@ def where_decision_turns(name, rng, count):
 SUBNORMAL_RECIPROCALS = [(under(oracle.mul(of(2688), power(-127))), 0), (under(power(-123)), oracle.mul(of(2688), power(-118)))]
 
 
+def by_dtype(key):
+    """The rules for a format that depend on the dtype of their input."""
+    return [name for name in FITTING[key] if BY_DTYPE.get(name) == key[:2]]
+
+
+def as_dtype(dtype, block):
+    return [oracle.held(oracle.DTYPES[dtype], x & oracle.MAGNITUDE) | x & SIGN for x in block]
+
+
 class BlockCase(unittest.TestCase):
-    def check(self, key, block, tensor_amax=0, shape="1x16"):
+    def check(self, key, block, tensor_amax=0, shape="1x16", dtype="binary32"):
         """Holds all rules for a format to the oracle, and returns the oracle's results by name."""
         scale, tensor, element = key
         spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
         spec += f":block={shape}"
         numbers = [literal(x) for x in block]
         tensor_amax = max(tensor_amax, oracle.amax_skipped(block))
-        shown = binade.show_block(numbers, spec, scale_rule="all", tensor_amax=literal(tensor_amax) if tensor else None)
+        given = {"tensor_amax": literal(tensor_amax) if tensor else None, "dtype": dtype}
+        shown = binade.show_block(numbers, spec, scale_rule="all", **given)
         wanted = {}
         for outcome in shown.to_dict()["outcomes"]:
             codes, stored = [int(x, 16) for x in outcome["codes"]], int(outcome["scale"], 16)
             for name in (one["name"] for one in outcome["rules"]):
-                want = wanted[name] = oracle.RULES[name, *key](block, element, tensor_amax)
+                want = wanted[name] = oracle.RULES[name, *key](block, element, tensor_amax, dtype)
                 wrong = []
                 both_nan = scale == "binary32" and oracle.is_nan(stored) and oracle.is_nan(want.scale)
                 if want.scale not in (None, stored) and not both_nan:
                     wrong.append(f"scale {stored:X}, not {want.scale:X}")
                 if want.tensor is not None:  # an outcome has that of its first rule
-                    alone = binade.show_block(numbers, spec, scale_rule=name, tensor_amax=literal(tensor_amax)).to_dict()
+                    alone = binade.show_block(numbers, spec, scale_rule=name, **given).to_dict()
                     over = int(alone["outcomes"][0]["tensor_scale"], 16)
                     if over != want.tensor:
                         wrong.append(f"scale of the tensor {over:08X}, not {want.tensor:08X}")
@@ -163,7 +179,7 @@ class BlockCase(unittest.TestCase):
                 if wrong:
                     over = f" --tensor-amax {literal(tensor_amax)}" if tensor else ""
                     self.fail(f"{name}: {'; '.join(wrong[:4])}; amax {shown.to_dict()['amax']}; see\n"
-                              f"  binade show --block '{' '.join(numbers)}' --format {spec} --scale-rule {name}{over}")
+                              f"  binade show --block '{' '.join(numbers)}' --format {spec} --scale-rule {name}{over} --dtype {dtype}")
         self.assertEqual(sorted(wanted), sorted(FITTING[key]))
         return wanted
 
@@ -182,7 +198,7 @@ class BlockRules(BlockCase):
             element, stored, seen, ties, nans = ELEMENTS[name], set(), set(), 0, 0
             with self.subTest(key):
                 blocks = [(x, TENSOR_AMAXES[i % len(TENSOR_AMAXES)]) for i, x in enumerate(hostile(element))]
-                blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(12)]
+                blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(4)]
                 if scale == "ue4m3":
                     blocks += [*near_scale_ties(rng), *SUBNORMAL_RECIPROCALS]
                 if scale != "e8m0":
@@ -208,25 +224,114 @@ class BlockRules(BlockCase):
                 else:
                     self.assertGreater(len(stored), 40)
 
+    def test_steps_in_the_dtype_of_the_input_are_as_the_sources_say(self):
+        rng, turned = random.Random(3), {}
+        for key in FITTING:
+            names, element = by_dtype(key), ELEMENTS[key[2]]
+            for dtype in ("bfloat16", "binary16") if names else ():
+                with self.subTest((key, dtype)):
+                    blocks = [(x, TENSOR_AMAXES[i % len(TENSOR_AMAXES)]) for i, x in enumerate(hostile(element))]
+                    blocks += [(drawn(rng, 16), rng.choice(TENSOR_AMAXES)) for _ in range(4)]
+                    blocks += near_scale_ties(rng) if key[1] else []
+                    for block, tensor_amax in blocks:
+                        block, (tensor_amax,) = as_dtype(dtype, block), as_dtype(dtype, [tensor_amax])
+                        found = self.check(key, block, tensor_amax, dtype=dtype)
+                        for name in names:
+                            one = oracle.RULES[name, *key](block, key[2], max(tensor_amax, oracle.amax_skipped(block)))
+                            turned[name] = turned.get(name, 0) + (found[name] != one)
+        # That the dtype mattered; of te, only where m / amax is infinite.
+        self.assertEqual(turned.keys(), BY_DTYPE.keys())
+        self.assertTrue(all(turned.values()), turned)
+
     def test_choices_among_two_scales_are_those_of_sums_in_binary32(self):
         rng, key = random.Random(2), ("ue4m3", True, "e2m1")
         for name in FITTING[key]:
-            if "4over6" in name:
+            if name.startswith("te_4over6"):
                 for low, high in [where_decision_turns(name, rng, 16) for _ in range(2)]:
                     self.assertNotEqual(self.check(key, low, of(64))[name].scale, self.check(key, high, of(64))[name].scale)
         for block in where_decision_turns("te_4over6", rng, 256):  # the sums of 16 rows, as a tree
             self.check(key, block, of(64), "16x16")
 
 
+@unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "needs NumPy and ml_dtypes")
+class Arrays(unittest.TestCase):
+    def cases(self):
+        """Rows with the dtypes on which they depend."""
+        return [(row, dtype) for row in ROWS for dtype in oracle.DTYPES if dtype == "binary32" or row[0] in by_dtype(row[1:])]
+
+    def compare(self, row, dtype, blocks, tensor_amax):
+        """Holds all scales and codes of finite blocks, float32 that the dtype has, to NumPy's."""
+        import numpy as np
+        from oracle import block_rules_numpy as reference
+        name, scale, tensor, element = row
+        size = blocks.shape[1]
+        spec = "mxint8" if ELEMENTS[element].integer else f"{element}:scale={scale}" + (":tensor=yes" if tensor else "")
+        spec += f":block=1x{size}"
+        want_scales, want = reference.quantized(name, scale, tensor, element, blocks, tensor_amax, dtype)
+        given = {"tensor_amax": float(tensor_amax)} if tensor else {}
+        codes, scales, _ = binade.encode(blocks.astype(reference.DTYPES[dtype]), spec, scale_rule=name, **given)
+        stored = scales.reshape(-1).view(np.uint32 if scale == "binary32" else np.uint8)
+        wrong = np.flatnonzero((stored != want_scales) | ((codes != want) & (want >= 0)).any(axis=1))
+        if len(wrong):
+            at = wrong[0]
+            numbers = " ".join(literal(int(x)) for x in blocks[at].view(np.uint32))
+            self.fail(f"{name}: {len(wrong)} of {len(blocks)} blocks; scale {stored[at]:X}, not {int(want_scales[at]):X}; codes {codes[at]}, "
+                      f"not {want[at]}; see\n  binade show --block '{numbers}' --format {spec} --scale-rule {name} --dtype {dtype}"
+                      + (f" --tensor-amax {float(tensor_amax)}" if tensor else ""))
+        return len(blocks)
+
+    def test_blocks_of_many_binades_are_as_numpy_computes_them(self):
+        """10^8 with --whole, else a few of each rule."""
+        import numpy as np
+        from oracle.block_rules_numpy import held
+        count, size, rng, checked = (16384 if WHOLE else 1024), 8, np.random.default_rng(4), 0
+        rounds = -(-102 * 10 ** 6 // (len(self.cases()) * count)) if WHOLE else 1
+        for row, dtype in self.cases():
+            with self.subTest((row, dtype)):
+                for i in range(rounds):
+                    lowest, highest = (-14, 14) if dtype == "binary16" else (-140, 120) if i % 4 == 3 else (-30, 30)
+                    binades = rng.integers(lowest, highest, (count, 1)) + rng.integers(-8, 1, (count, size))
+                    x = np.ldexp(rng.uniform(1, 2, (count, size)) * rng.choice([-1, 1], (count, size)), binades).astype(np.float32)
+                    x = held(dtype, x)
+                    x = x[np.isfinite(x).all(axis=1)]
+                    most = np.abs(x).max() * np.float32(1 if dtype != "binary32" else rng.choice([1, 1, 1.25]))
+                    checked += self.compare(row, dtype, x, min(most, np.finfo(np.float32).max))
+        if WHOLE:
+            self.assertGreaterEqual(checked, 10 ** 8)
+            print(f"{checked:,} blocks of {size}", file=sys.stderr)
+
+    @unittest.skipUnless(WHOLE, "takes a minute; --whole")
+    def test_every_amax_of_16_bits_is_as_numpy_computes_it(self):
+        import numpy as np
+        from oracle.block_rules_numpy import held
+        for row, dtype in self.cases():
+            every = {"bfloat16": [(np.arange(1, 0x7F80, dtype=np.uint32) << 16).view(np.float32)],
+                     "binary16": [np.arange(1, 0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)]}
+            with self.subTest((row, dtype)):
+                for (amaxes,) in every.values() if dtype == "binary32" else [every[dtype]]:
+                    # Under scales of the tensor that fit them, and other ones.
+                    for part in np.array_split(amaxes, 64 if row[2] else 1):
+                        bits = part.view(np.uint32)
+                        below = [np.maximum(bits, step) - np.uint32(step) for step in (0x00555555, 0x01234567)]
+                        block = np.stack([part, -below[0].view(np.float32), below[1].view(np.float32), -0 * part], axis=1)
+                        for more in (1, 1.75, 64) if row[2] else (1,):
+                            most = held(dtype, np.minimum(part.max() * np.float32(more), np.finfo(np.float32).max))
+                            if np.isfinite(most):
+                                self.compare(row, dtype, held(dtype, block), most)
+
+
 @unittest.skipUnless(WHOLE, "takes minutes; --whole")
 class Whole(BlockCase):
-    def test_every_amax_of_16_bits(self):
-        bfloat16 = [x << 16 for x in range(1, 0x7F81)]
-        binary16 = [of(((x & 0x3FF) + (0x400 if x >= 0x400 else 0)) * 2.0 ** (max(x >> 10, 1) - 25)) for x in range(1, 0x7C00)]
+    def test_amaxes_of_16_bits(self):
+        """Each seventh; Arrays has them all."""
+        bfloat16 = [x << 16 for x in range(1, 0x7F81)][::7]
+        binary16 = [of(((x & 0x3FF) + (0x400 if x >= 0x400 else 0)) * 2.0 ** (max(x >> 10, 1) - 25)) for x in range(1, 0x7C00, 7)]
         for key in FITTING:
             with self.subTest(key):
-                for i, amax in enumerate(sorted({*bfloat16, *binary16})):
-                    self.check(key, under(amax), TENSOR_AMAXES[i % len(TENSOR_AMAXES)])
+                for dtype, amaxes in (("binary32", sorted({*bfloat16, *binary16})), ("bfloat16", bfloat16), ("binary16", binary16)):
+                    for i, amax in enumerate(amaxes if dtype == "binary32" or by_dtype(key) else ()):
+                        tensor_amax, = as_dtype(dtype, [TENSOR_AMAXES[i % len(TENSOR_AMAXES)]])
+                        self.check(key, as_dtype(dtype, under(amax)), tensor_amax, dtype=dtype)
 
     def test_significands_of_binary32_under_powers_of_two(self):
         for key in FITTING:

@@ -228,6 +228,29 @@ class Explained(unittest.TestCase):
         self.assertIn("the scale of the tensor is not given", text)
 
 
+class DtypeOfNumbers(unittest.TestCase):
+    def test_rules_compute_in_the_dtype_of_the_numbers(self):
+        wide = numbers((16, 512), 9)
+        x = wide.astype(np.float16)
+        blocks = x.astype(F).reshape(16, 4, 128)
+        amax = np.abs(blocks).max(axis=-1)
+
+        def made(scale):
+            return e4m3(blocks / scale[..., None]).reshape(x.shape), scale
+
+        in_half, in_single = made((amax / F(448)).astype(np.float16).astype(F)), made(amax / F(448))
+        self.assertGreater((in_half[1] != in_single[1]).mean(), 0.5)
+        for given, made_of_it, is_told in ((x, in_half, True), (x.astype(F), in_single, True), (x, in_single, False)):
+            told, text = found(given, *made_of_it)
+            self.assertEqual("torchao_inference" in {one for row in told["explain"] for one in row["rules"]}, is_told, text)
+        # Numbers of binary16 that stand in binary32.
+        told, text = found(x.astype(F), *in_half)
+        self.assertEqual(told["conclusion"], "none", text)
+        first = told["hypotheses"][0]
+        self.assertEqual((first["what"], first["equal"]), ("scales", first["of"]), text)
+        self.assertIn("binary16", first["words"])
+
+
 class Unexplained(unittest.TestCase):
     def supposes(self, x, codes, scales, tensor, what, words, equal=None):
         """Nothing explains all, and the first that may have happened to scales or codes is this."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """encode() of block formats against torchao's own casts on the CPU, bit for bit: to_mx in its four modes for its five element
-types, and nvfp4_quantize of one level and of two. Numbers are drawn over all exponents, and hostile blocks stand among them.
-Skipped where torchao is not installed; the suite torch-latest has it.
+types, nvfp4_quantize of one level and of two, and FP8 with scales of binary32, of inference in each dtype and of training. Numbers
+are drawn over all exponents, and hostile blocks stand among them. Skipped where torchao is not installed; the suite torch-latest
+has it.
 
     python torchao_blocks_test.py BINADE
 """
@@ -16,7 +17,9 @@ from cli_case import main
 
 try:
     import torchao
+    from torchao.float8.float8_utils import amax_to_scale
     from torchao.prototype.mx_formats import mx_tensor, nvfp4_tensor
+    from torchao.quantization.quant_primitives import _choose_scale_float8, _quantize_affine_float8
 except ImportError:
     torchao = None
 
@@ -54,7 +57,7 @@ def numbers(seed, block):
 
 
 def codes(x):
-    return x.contiguous().view(torch.uint8).numpy()
+    return x.contiguous().view(torch.int32 if x.dtype == torch.float32 else torch.uint8).numpy()
 
 
 @unittest.skipUnless(torchao, "torchao is not installed; the suite torch-latest has it")
@@ -63,7 +66,7 @@ class TorchaoBlocks(unittest.TestCase):
         scales, elements = (codes(y) for y in theirs)
         own_codes, own_scales, _ = binade.encode(x, format_name, scale_rule=rule, packed=elements.shape != x.shape, **options)
         for what, own, other in (("scales", own_scales, scales), ("codes", own_codes, elements)):
-            wrong = np.argwhere(np.asarray(own).reshape(other.shape) != other)
+            wrong = np.argwhere(codes(own).reshape(other.shape) != other)
             self.assertEqual(len(wrong), 0, f"{format_name} {rule}: {what} differ first at {wrong[:1]}")
 
     def test_mx(self):
@@ -86,6 +89,27 @@ class TorchaoBlocks(unittest.TestCase):
                 largest = finite.abs().max() if amax is None else torch.tensor(amax)
                 theirs = nvfp4_tensor.nvfp4_quantize(finite, 16, nvfp4_tensor.per_tensor_amax_to_scale(largest))
                 self.hold(finite, theirs, "nvfp4", "torchao", tensor_amax=largest.item())
+
+    def test_fp8(self):
+        x = torch.from_numpy(numbers(8, 128))
+        for name, element in (("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2), ("e4m3fnuz", torch.float8_e4m3fnuz),
+                              ("e5m2fnuz", torch.float8_e5m2fnuz)):
+            spec, most = f"{name}:block=1x128:scale=binary32", torch.finfo(element).max
+            for dtype in (torch.float32, torch.bfloat16, torch.float16):
+                with self.subTest("inference", element=name, dtype=dtype):
+                    given = (x if dtype != torch.float16 else x.sign() * torch.pow(x.abs(), 0.125)).to(dtype)
+                    given = torch.where(torch.isfinite(given), given, torch.ones_like(given))
+                    given[:, 0] += given[:, 0] == 0  # no block of zeros, under whose scale 0 / 0 has a sign of the machine's
+                    given = given[(given.reshape(ROWS, -1, 128).abs().amax(dim=2) / most > 0).all(dim=1)]
+                    scale = _choose_scale_float8(given, [1, 128], element)
+                    self.hold(given, (scale, _quantize_affine_float8(given, scale, element)), spec, "torchao_inference")
+            finite = torch.where(torch.isfinite(x), x, torch.ones_like(x))
+            for power, rule in ((False, "torchao"), (True, "torchao_pow2")):
+                with self.subTest("training", element=name, rule=rule):
+                    blocks = finite.reshape(ROWS, -1, 128)
+                    factor = amax_to_scale(blocks.abs().amax(dim=2, keepdim=True), element, power)
+                    theirs = torch.clamp(blocks * factor, -most, most).to(element).reshape(x.shape)
+                    self.hold(finite, (factor.reciprocal().reshape(ROWS, -1), theirs), spec, rule)
 
 
 if __name__ == "__main__":
