@@ -34,6 +34,7 @@ struct BlockTile {
   const std::uint32_t* factors;  ///< bits of binary32
   const std::uint32_t* scales;   ///< codes; null where results are codes
   std::uint64_t first;
+  const float* next = nullptr;  ///< as many numbers that are prefetched meanwhile; null: none
 };
 
 /// The numbers of a tile as operands of VectorQuantizer.
@@ -187,7 +188,13 @@ struct BlockRounding<V> {
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(out) % V::bytes == 0;
     float* const to = streamed && !is_aligned ? apart.data() : out;
     to_numbers(*operands, reinterpret_cast<std::byte*>(to),
-               {quantizer, nullptr, tile.first, tile.n, streamed && is_aligned, counts});
+               {quantizer,
+                nullptr,
+                tile.first,
+                tile.n,
+                streamed && is_aligned,
+                counts,
+                {reinterpret_cast<const std::byte*>(tile.next)}});
     if (to != out) {
       stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
                     tile.n * sizeof(float));

@@ -195,7 +195,8 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
       return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
                                            to.tensor.decode, streamed, out + begin);
     }
-    if (vectors.values({to, in + begin, count, width, of_tile, tile_scales, first + begin},
+    const float* const next = streamed ? in + n + begin : nullptr;
+    if (vectors.values({to, in + begin, count, width, of_tile, tile_scales, first + begin, next},
                        floats.data(), tensor, streamed, out + begin, counts)) {
       return;
     }
