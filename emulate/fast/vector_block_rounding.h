@@ -34,8 +34,12 @@ struct BlockTile {
   const std::uint32_t* factors;  ///< bits of binary32
   const std::uint32_t* scales;   ///< codes; null where results are codes
   std::uint64_t first;
-  const float* next = nullptr;  ///< as many numbers that are prefetched meanwhile; null: none
+  Access access = {};
 };
+
+inline const float* later(const float* next, std::size_t begin) {
+  return next == nullptr ? nullptr : next + begin;
+}
 
 /// The numbers of a tile as operands of VectorQuantizer.
 template <class V>
@@ -109,10 +113,11 @@ struct BlockOperands {
               EventCounts& counts) const {
     const std::size_t block = at / tile.width;
     if constexpr (codes) {
-      definitions().block_codes(tile.to, &x, 1, 1, tile.factors + block, first + at, out, counts);
+      definitions().block_codes(tile.to, &x, 1, 1, tile.factors + block, first + at, {}, out,
+                                counts);
     } else {
       definitions().block_quantize(tile.to, &x, 1, 1, tile.factors + block, tile.scales + block,
-                                   first + at, false, reinterpret_cast<float*>(out), counts);
+                                   first + at, {}, reinterpret_cast<float*>(out), counts);
     }
   }
 
@@ -142,9 +147,7 @@ const std::uint32_t* numbers_of(const BlockTile& tile, const std::uint32_t* of_b
 template <class V>
 struct BlockRounding {
   static bool codes(const BlockTile&, std::byte*, EventCounts&) { return false; }
-  static bool values(const BlockTile&, const float*, float, bool, float*, EventCounts&) {
-    return false;
-  }
+  static bool values(const BlockTile&, const float*, float, float*, EventCounts&) { return false; }
   explicit BlockRounding(const Quantizer&) {}
 };
 
@@ -171,13 +174,13 @@ struct BlockRounding<V> {
     Words before;
     const auto operands = operands_of(tile, before);
     if (to_codes == nullptr || !operands) return false;
-    to_codes(*operands, out, {quantizer, &code, tile.first, tile.n, false, counts});
+    to_codes(*operands, out, {quantizer, &code, tile.first, tile.n, tile.access.streamed, counts, {next(tile)}});
     return true;
   }
 
   /// `scales` are those of the blocks as numbers.
-  bool values(const BlockTile& tile, const float* scales, float of_tensor, bool streamed,
-              float* out, EventCounts& counts) const {
+  bool values(const BlockTile& tile, const float* scales, float of_tensor, float* out, EventCounts& counts) const {
+    const bool streamed = tile.access.streamed;
     Words before, after, of_blocks;
     auto operands = operands_of(tile, before);
     if (to_numbers == nullptr || !operands) return false;
@@ -185,16 +188,16 @@ struct BlockRounding<V> {
     operands->after = numbers_of<V>(tile, of_blocks.data(), operands->each, after.data());
     operands->of_tensor = of_tensor;
     std::array<float, block_tile> apart;
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(out) % V::bytes == 0;
-    float* const to = streamed && !is_aligned ? apart.data() : out;
+    const bool direct = streamed && is_aligned<V>(out);
+    float* const to = streamed && !direct ? apart.data() : out;
     to_numbers(*operands, reinterpret_cast<std::byte*>(to),
                {quantizer,
                 nullptr,
                 tile.first,
                 tile.n,
-                streamed && is_aligned,
+                direct,
                 counts,
-                {reinterpret_cast<const std::byte*>(tile.next)}});
+                {next(tile)}});
     if (to != out) {
       stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
                     tile.n * sizeof(float));
@@ -203,6 +206,9 @@ struct BlockRounding<V> {
   }
 
  private:
+  static const std::byte* next(const BlockTile& tile) {
+    return reinterpret_cast<const std::byte*>(tile.access.next);
+  }
   static std::optional<BlockOperands<V>> operands_of(const BlockTile& tile, Words& before) {
     const std::size_t blocks = (tile.n + tile.width - 1) / tile.width;
     const bool divided = divides(tile.to.rule);

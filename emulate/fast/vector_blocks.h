@@ -121,10 +121,10 @@ std::vector<std::size_t> scale_tile(const BlockQuantizer& to, const float* in, s
 
 template <class V, auto encode>
 void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
-                       const std::uint32_t* factors, std::uint64_t first, std::byte* out,
-                       EventCounts& counts) {
+                       const std::uint32_t* factors, std::uint64_t first, const Access& access,
+                       std::byte* out, EventCounts& counts) {
   if (!knows_codes(to)) {
-    return definitions().block_codes(to, in, n, width, factors, first, out, counts);
+    return definitions().block_codes(to, in, n, width, factors, first, {}, out, counts);
   }
   const Quantizer element = element_quantizer<V>(to);
   const BlockRounding<V> vectors(element);
@@ -133,10 +133,17 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
   each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {
     const std::uint32_t* const of_tile = factors + begin / width;
     std::byte* const codes = out + begin * bytes;
-    if (vectors.codes({to, in + begin, count, width, of_tile, nullptr, first + begin}, codes,
-                      counts)) {
-      const bool is_positive = zero == ZeroSign::positive;
-      return finish_codes<V>(to.format, is_positive ? zero : ZeroSign::kept, nullptr, count, codes);
+    // Codes that are finished first, or do not fill vectors, go past the caches from a copy.
+    std::array<std::byte, block_tile> copy;
+    const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
+    const bool direct = streams && !positive && !to.format.twos_complement && is_aligned<V>(codes);
+    std::byte* const made = streams && !direct ? copy.data() : codes;
+    const BlockTile tile{to,      in + begin,    count, width, of_tile,
+                         nullptr, first + begin, {direct, later(access.next, begin)}};
+    if (vectors.codes(tile, made, counts)) {
+      finish_codes<V>(to.format, positive ? zero : ZeroSign::kept, nullptr, count, made);
+      if (made != codes) stream_out<V>(made, codes, count);
+      return;
     }
     std::array<float, block_tile> scaled, by;
     std::memcpy(by.data(), of_tile, (count + width - 1) / width * sizeof(float));
@@ -146,9 +153,10 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
     finish_codes<V>(to.format, zero, scaled.data(), count, codes);
     for (const std::size_t i : specials) {
       definitions().block_codes(to, in + begin + i, 1, 1, factors + (begin + i) / width,
-                                first + begin + i, codes + i * bytes, counts);
+                                first + begin + i, {}, codes + i * bytes, counts);
     }
   });
+  end_streams<V>(access.streamed);
 }
 
 /// Gives numbers that are zero the signs that their codes would have.
@@ -174,8 +182,8 @@ void unscale_numbers(const float* rounded, std::size_t n, std::size_t width, con
 template <class V, auto encode, auto quantize, auto decode>
 void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
                           std::size_t width, const std::uint32_t* factors,
-                          const std::uint32_t* scales, std::uint64_t first, bool streamed,
-                          float* out, EventCounts& counts) {
+                          const std::uint32_t* scales, std::uint64_t first,
+                          const Access& access, float* out, EventCounts& counts) {
   const bool known = knows_codes(to) && value_plan(to.format, to.tensor.decode).in_f32 &&
                      to.attributes.saturation == Saturation::finite &&
                      (to.tensor.decode & block_steps::magnitude) < block_steps::infinity;
@@ -190,16 +198,14 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
     scale_values<V, decode>(to.format.scale, tile_scales, blocks, floats.data());
     if (!known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity) {
       std::vector<std::byte> codes(count * bytes);
-      block_codes_tiles<V, encode>(to, in + begin, count, width, of_tile, first + begin,
+      block_codes_tiles<V, encode>(to, in + begin, count, width, of_tile, first + begin, {},
                                    codes.data(), counts);
       return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
-                                           to.tensor.decode, streamed, out + begin);
+                                           to.tensor.decode, access.streamed, out + begin);
     }
-    const float* const next = streamed ? in + n + begin : nullptr;
-    if (vectors.values({to, in + begin, count, width, of_tile, tile_scales, first + begin, next},
-                       floats.data(), tensor, streamed, out + begin, counts)) {
-      return;
-    }
+    const BlockTile tile{to,          in + begin,    count, width, of_tile,
+                         tile_scales, first + begin, {access.streamed, later(access.next, begin)}};
+    if (vectors.values(tile, floats.data(), tensor, out + begin, counts)) return;
     std::array<float, block_tile> scaled, rounded, by;
     std::memcpy(by.data(), of_tile, blocks * sizeof(float));
     const std::vector<std::size_t> specials =
@@ -212,18 +218,26 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
     for (std::size_t k = 0; k < specials.size(); ++k) {
       const std::size_t i = specials[k], block = (begin + i) / width;
       definitions().block_quantize(to, &specials_in[k], 1, 1, factors + block, scales + block,
-                                   first + begin + i, false, out + begin + i, counts);
+                                   first + begin + i, {}, out + begin + i, counts);
     }
   });
-  if constexpr (requires { V::streamed(); }) {
-    if (streamed) V::streamed();
-  }
+  end_streams<V>(access.streamed);
 }
 
 template <class V>
 void pack_4_loops(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order) {
   const int first = order == NibbleOrder::low_first ? 0 : 4;
-  for (std::size_t i = 0; i < n / 2; ++i) {
+  std::size_t i = 0;
+  if constexpr (requires { V::lanes; }) {
+    const auto weights = static_cast<std::uint16_t>(1U << first | 0x1000U >> first);
+    const auto low = V::set(0x0F0F0F0F);
+    for (; i + V::bytes <= n / 2; i += V::bytes) {
+      const auto a = V::bit_and(V::load(codes + 2 * i), low);
+      const auto b = V::bit_and(V::load(codes + 2 * i + V::bytes), low);
+      V::store(out + i, V::Bytes::joined(a, b, weights));
+    }
+  }
+  for (; i < n / 2; ++i) {
     std::uint16_t two;
     std::memcpy(&two, codes + 2 * i, sizeof two);
     constexpr bool little = std::endian::native == std::endian::little;

@@ -138,10 +138,13 @@ struct CodeLanes {
       return V::set(static_cast<Bits>(lanes));
     };
     const auto code_of = [&](Bits x) {
-      return convert(x, carrier, f, {.nan = NanResult::propagate}).bits >> padding;
+      const std::uint64_t code = (x & Plan::magnitude_bits) == plan.max
+                                     ? max_bits(f, x != plan.max)
+                                     : convert(x, carrier, f, {.nan = NanResult::propagate}).bits;
+      return code >> padding;
     };
     const std::uint64_t first = std::uint64_t{1} << (lane_bits - 1);
-    below_normal = all(code_of(plan.min_normal) - 1);
+    below_normal = all((std::uint64_t{1} << f.fraction_bits()) - 1);
     sign = all(plan.sign == 0 ? 0 : first);
     zero_sign = all(plan.zero_sign == 0 ? 0 : first);
     for (std::size_t i = 0; i < 2; ++i) overflow[i] = all(code_of(quantizer.overflow[i]));
