@@ -49,18 +49,26 @@ struct BlockOperands {
   static constexpr bool is_scaled = true;
 
   const BlockTile& tile;
-  bool each, divided, may_vanish;
-  int shift;  ///< number >> shift is its block, unless `each`
+  bool divided, may_vanish;
+  bool unsigned_zeros;  ///< of results
+  int shift;  ///< number >> shift is its block; 0: each number has its own below
   ZeroSign zero;
-  /// Bits of what operands are scaled by, and results; of each block or, `each`, of each number.
+  /// Bits of what operands are scaled by, and results, of each block or number.
   const std::uint32_t *before, *after;
-  float added, of_tensor;  ///< to results: +0 where zeros are positive, else -0; the tensor's scale
+  float of_tensor;  ///< results are scaled by it, too
   const float* in = tile.in;
 
+  static constexpr int group_shift = std::countr_zero(4 * V::lanes);
+
   void of(const std::uint32_t* numbers, std::size_t at, F (&out)[4]) const {
+    if (shift >= group_shift) {
+      const F by = V::number(V::set(numbers[at >> shift]));
+      for (F& x : out) x = by;
+      return;
+    }
     for (std::size_t k = 0; k < 4; ++k) {
       const std::size_t first = at + k * V::lanes;
-      out[k] = V::number(each ? V::load(numbers + first) : V::set(numbers[first >> shift]));
+      out[k] = V::number(shift == 0 ? V::load(numbers + first) : V::set(numbers[first >> shift]));
     }
   }
   void load(std::size_t at, I (&out)[4]) const {
@@ -82,13 +90,15 @@ struct BlockOperands {
     F by[4];
     of(after, at, by);
     for (std::size_t k = 0; k < 4; ++k) {
-      const F x = V::add(V::number(results[k]), V::set_number(added));
-      results[k] = V::bits(V::mul(V::mul(x, by[k]), V::set_number(of_tensor)));
+      const F x = V::number(results[k]);
+      results[k] = V::bits(V::mul(unsigned_zeros ? V::add(x, V::set_number(0)) : x, by[k]));
     }
+    if (of_tensor == 1) return;
+    for (I& x : results) x = V::bits(V::mul(V::number(x), V::set_number(of_tensor)));
   }
 
   float of_number(const std::uint32_t* numbers, std::size_t at) const {
-    return std::bit_cast<float>(numbers[each ? at : at >> shift]);
+    return std::bit_cast<float>(numbers[at >> shift]);
   }
   void copy(std::size_t at, std::size_t n, std::uint32_t* out, EventCounts& counts) const {
     for (std::size_t i = 0; i < n; ++i) {
@@ -104,7 +114,7 @@ struct BlockOperands {
     for (std::size_t i = 0; i < n; ++i) {
       float x;
       std::memcpy(&x, rounded + i * sizeof x, sizeof x);
-      x = (x + added) * of_number(after, at + i) * of_tensor;
+      x = (unsigned_zeros ? x + 0.0F : x) * of_number(after, at + i) * of_tensor;
       std::memcpy(out + i * sizeof x, &x, sizeof x);
     }
   }
@@ -185,7 +195,7 @@ struct BlockRounding<V> {
     auto operands = operands_of(tile, before);
     if (to_numbers == nullptr || !operands) return false;
     std::memcpy(of_blocks.data(), scales, (tile.n + tile.width - 1) / tile.width * sizeof(float));
-    operands->after = numbers_of<V>(tile, of_blocks.data(), operands->each, after.data());
+    operands->after = numbers_of<V>(tile, of_blocks.data(), operands->shift == 0, after.data());
     operands->of_tensor = of_tensor;
     std::array<float, block_tile> apart;
     const bool direct = streamed && is_aligned<V>(out);
@@ -222,16 +232,16 @@ struct BlockRounding<V> {
     const bool is_positive = cast.zero == ZeroSign::positive;
     const bool is_one = tile.n <= tile.width;
     const bool each = !is_one && (tile.width % V::lanes != 0 || !std::has_single_bit(tile.width));
-    return BlockOperands<V>{.tile = tile,
-                            .each = each,
-                            .divided = divided,
-                            .may_vanish = divided ? most > block_steps::one : least < block_steps::one,
-                            .shift = is_one ? 63 : std::countr_zero(tile.width),
-                            .zero = is_positive ? ZeroSign::kept : cast.zero,
-                            .before = numbers_of<V>(tile, tile.factors, each, before.data()),
-                            .after = nullptr,
-                            .added = is_positive || tile.to.format.twos_complement ? 0.0F : -0.0F,
-                            .of_tensor = 1};
+    return BlockOperands<V>{
+        .tile = tile,
+        .divided = divided,
+        .may_vanish = divided ? most > block_steps::one : least < block_steps::one,
+        .unsigned_zeros = is_positive || tile.to.format.twos_complement,
+        .shift = is_one ? 63 : each ? 0 : std::countr_zero(tile.width),
+        .zero = is_positive ? ZeroSign::kept : cast.zero,
+        .before = numbers_of<V>(tile, tile.factors, each, before.data()),
+        .after = nullptr,
+        .of_tensor = 1};
   }
 };
 
