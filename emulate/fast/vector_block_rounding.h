@@ -53,22 +53,24 @@ struct BlockOperands {
   bool unsigned_zeros;  ///< of results
   int shift;  ///< number >> shift is its block; 0: each number has its own below
   ZeroSign zero;
-  /// Bits of what operands are scaled by, and results, of each block or number.
-  const std::uint32_t *before, *after;
+  /// What operands are scaled by, bits of binary32, and results, of each block or number.
+  const std::uint32_t* before;
+  const float* after;
   float of_tensor;  ///< results are scaled by it, too
   const float* in = tile.in;
 
   static constexpr int group_shift = std::countr_zero(4 * V::lanes);
 
-  void of(const std::uint32_t* numbers, std::size_t at, F (&out)[4]) const {
+  void of(const auto* numbers, std::size_t at, F (&out)[4]) const {
     if (shift >= group_shift) {
-      const F by = V::number(V::set(numbers[at >> shift]));
+      const F by = V::set_number(std::bit_cast<float>(numbers[at >> shift]));
       for (F& x : out) x = by;
       return;
     }
     for (std::size_t k = 0; k < 4; ++k) {
       const std::size_t first = at + k * V::lanes;
-      out[k] = V::number(shift == 0 ? V::load(numbers + first) : V::set(numbers[first >> shift]));
+      out[k] = shift == 0 ? V::number(V::load(numbers + first))
+                          : V::set_number(std::bit_cast<float>(numbers[first >> shift]));
     }
   }
   void load(std::size_t at, I (&out)[4]) const {
@@ -97,7 +99,7 @@ struct BlockOperands {
     for (I& x : results) x = V::bits(V::mul(V::number(x), V::set_number(of_tensor)));
   }
 
-  float of_number(const std::uint32_t* numbers, std::size_t at) const {
+  float of_number(const auto* numbers, std::size_t at) const {
     return std::bit_cast<float>(numbers[at >> shift]);
   }
   void copy(std::size_t at, std::size_t n, std::uint32_t* out, EventCounts& counts) const {
@@ -142,9 +144,8 @@ struct BlockOperands {
 
 /// Returns the numbers of a tile's blocks, or with `each` those of its elements, in `out` or where
 /// they are.
-template <class V>
-const std::uint32_t* numbers_of(const BlockTile& tile, const std::uint32_t* of_blocks, bool each,
-                                std::uint32_t* out) {
+template <class V, class T>
+const T* numbers_of(const BlockTile& tile, const T* of_blocks, bool each, T* out) {
   if (!each || tile.width == 1) return of_blocks;
   for (std::size_t at = 0; at < tile.n; at += tile.width) {
     std::fill(out + at, out + std::min(at + tile.width, tile.n), *of_blocks++);
@@ -191,11 +192,11 @@ struct BlockRounding<V> {
   /// `scales` are those of the blocks as numbers.
   bool values(const BlockTile& tile, const float* scales, float of_tensor, float* out, EventCounts& counts) const {
     const bool streamed = tile.access.streamed;
-    Words before, after, of_blocks;
+    Words before;
+    std::array<float, block_tile> after;
     auto operands = operands_of(tile, before);
     if (to_numbers == nullptr || !operands) return false;
-    std::memcpy(of_blocks.data(), scales, (tile.n + tile.width - 1) / tile.width * sizeof(float));
-    operands->after = numbers_of<V>(tile, of_blocks.data(), operands->shift == 0, after.data());
+    operands->after = numbers_of<V>(tile, scales, operands->shift == 0, after.data());
     operands->of_tensor = of_tensor;
     std::array<float, block_tile> apart;
     const bool direct = streamed && is_aligned<V>(out);

@@ -324,7 +324,9 @@ struct VectorQuantizer {
   static void count_vanished(const From& from, std::size_t at, const Rounded& of,
                              EventMarks<V>& events) {
     if constexpr (From::is_scaled) {
-      if (!from.may_vanish) return;
+      const I least =
+          V::min(V::min(of.operand[0], of.operand[1]), V::min(of.operand[2], of.operand[3]));
+      if (!from.may_vanish || !V::any(V::equal(least, V::zero()))) return;
       M vanished[4];
       for (std::size_t k = 0; k < 4; ++k) {
         const I x = V::bit_and(V::load(from.in + at + k * V::lanes), V::set(Plan::magnitude_bits));
