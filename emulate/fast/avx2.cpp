@@ -32,6 +32,7 @@
 BINADE_AVX2_BEGIN
 #include "emulate/fast/vector_block_amaxes.h"
 #include "emulate/fast/vector_block_loops.h"
+#include "emulate/fast/vector_block_rounding.h"
 #include "emulate/fast/vector_block_scales.h"
 #include "emulate/fast/vector_block_values.h"
 #include "emulate/fast/vector_blocks.h"

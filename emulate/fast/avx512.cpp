@@ -33,6 +33,7 @@
 BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_block_amaxes.h"
 #include "emulate/fast/vector_block_loops.h"
+#include "emulate/fast/vector_block_rounding.h"
 #include "emulate/fast/vector_block_scales.h"
 #include "emulate/fast/vector_block_values.h"
 #include "emulate/fast/vector_blocks.h"

@@ -104,6 +104,11 @@ struct Avx512Codes<1> : Avx512Integers {
   static M pack_masks(const __mmask16* x) {
     return _mm512_kunpackd(_mm512_kunpackw(x[3], x[2]), _mm512_kunpackw(x[1], x[0]));
   }
+  static I joined(I a, I b, std::uint16_t weights) {
+    const I by = _mm512_set1_epi16(static_cast<std::int16_t>(weights));
+    const I out = _mm512_packus_epi16(_mm512_maddubs_epi16(a, by), _mm512_maddubs_epi16(b, by));
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), out);
+  }
   static M equal(I a, I b) { return _mm512_cmpeq_epi8_mask(a, b); }
   static M either(M a, M b) { return a | b; }
   static bool any(M m) { return m != 0; }

@@ -65,9 +65,9 @@ void block_scales(const BlockQuantizer& to, const std::uint32_t* amaxes, std::si
 }
 
 void block_codes(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
-                 const std::uint32_t* factors, std::uint64_t first, std::byte* out,
-                 EventCounts& counts) {
-  block_codes_tiles<Portable, encode_floats>(to, in, n, width, factors, first, out, counts);
+                 const std::uint32_t* factors, std::uint64_t first, const Access& access,
+                 std::byte* out, EventCounts& counts) {
+  block_codes_tiles<Portable, encode_floats>(to, in, n, width, factors, first, access, out, counts);
 }
 
 void block_values(const BlockFormat& format, const std::byte* in, std::size_t n, std::size_t width,
@@ -86,9 +86,9 @@ void block_values(const BlockFormat& format, const std::byte* in, std::size_t n,
 
 void block_quantize(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
                     const std::uint32_t* factors, const std::uint32_t* scales, std::uint64_t first,
-                    bool streamed, float* out, EventCounts& counts) {
+                    const Access& access, float* out, EventCounts& counts) {
   block_quantize_tiles<Portable, encode_floats, quantize_floats, decode_floats>(
-      to, in, n, width, factors, scales, first, streamed, out, counts);
+      to, in, n, width, factors, scales, first, access, out, counts);
 }
 
 void pack_4(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order) {
@@ -106,7 +106,7 @@ BlockScale chosen_scale(const BlockQuantizer& to, const float* x, std::size_t n,
   std::vector<float> elements(n);
   const auto sum_under = [&](const BlockScale& scale) {
     EventCounts unused;
-    fast::block_codes(nearest, x, n, n, &scale.factor, 0, codes.data(), unused);
+    fast::block_codes(nearest, x, n, n, &scale.factor, 0, {}, codes.data(), unused);
     values_of_codes(codes.data(), elements.data(), n, to.format.element);
     const std::uint64_t of_block = convert(scale.code, to.format.scale, binary32).bits;
     return sum_of_errors_under(plan, x, elements.data(), n,

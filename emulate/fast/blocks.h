@@ -12,6 +12,10 @@
 #include "emulate/block_arrays.h"
 #include "emulate/block_packing.h"
 
+namespace binade {
+struct Access;
+}
+
 namespace binade::fast {
 
 /// How many numbers are scaled before they are rounded.
@@ -124,8 +128,8 @@ void block_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::si
 void block_scales(const BlockQuantizer& to, const std::uint32_t* amaxes, std::size_t n,
                   std::uint32_t* codes, std::uint32_t* factors, ScaleCounts& counts);
 void block_codes(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
-                 const std::uint32_t* factors, std::uint64_t first, std::byte* out,
-                 EventCounts& counts);
+                 const std::uint32_t* factors, std::uint64_t first, const Access& access,
+                 std::byte* out, EventCounts& counts);
 void block_values(const BlockFormat& format, const std::byte* in, std::size_t n, std::size_t width,
                   const std::uint32_t* scales, std::uint32_t tensor_decode, bool streamed,
                   float* out);
@@ -134,7 +138,7 @@ void block_values(const BlockFormat& format, const std::byte* in, std::size_t n,
                   double* out);
 void block_quantize(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
                     const std::uint32_t* factors, const std::uint32_t* scales, std::uint64_t first,
-                    bool streamed, float* out, EventCounts& counts);
+                    const Access& access, float* out, EventCounts& counts);
 void pack_4(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order);
 
 /// `chosen_scale` of emulate/block_quantize.h.

@@ -40,10 +40,16 @@ void block_values_by_definition(const BlockFormat& format, const std::byte* in, 
   block_values(format, in, n, width, scales, tensor_decode, out);
 }
 
+void block_codes_by_definition(const BlockQuantizer& to, const float* in, std::size_t n,
+                               std::size_t width, const std::uint32_t* factors, std::uint64_t first,
+                               const Access&, std::byte* out, EventCounts& counts) {
+  block_codes(to, in, n, width, factors, first, out, counts);
+}
+
 void block_quantize_by_definition(const BlockQuantizer& to, const float* in, std::size_t n,
                                   std::size_t width, const std::uint32_t* factors,
-                                  const std::uint32_t* scales, std::uint64_t first, bool,
-                                  float* out, EventCounts& counts) {
+                                  const std::uint32_t* scales, std::uint64_t first,
+                                  const Access&, float* out, EventCounts& counts) {
   block_quantize(to, in, n, width, factors, scales, first, out, counts);
 }
 
@@ -72,7 +78,7 @@ constexpr Kernels reference{
     .any_nonfinite = &any_nonfinite,
     .block_amaxes = &block_amaxes,
     .block_scales = &block_scales,
-    .block_codes = &block_codes,
+    .block_codes = &block_codes_by_definition,
     .block_values_f32 = &block_values_by_definition<float>,
     .block_values_f64 = &block_values_by_definition<double>,
     .block_quantize = &block_quantize_by_definition,

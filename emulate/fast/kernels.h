@@ -62,6 +62,13 @@ inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 /// How many bytes ahead of a streaming loop its operands are prefetched.
 inline constexpr std::size_t prefetch_distance = 2048;
 
+/// How a kernel of blocks uses memory: results may go past the caches, and as many numbers as it
+/// takes are prefetched meanwhile from `next` on, where the caller goes on.
+struct Access {
+  bool streamed = false;
+  const float* next = nullptr;
+};
+
 /// One row of the table. Arrays have n elements each; `first` is the number of the first element in
 /// its stream of random words; counts are added to `counts`. An entry that a level does not have is
 /// null.
@@ -115,8 +122,8 @@ struct Kernels {
   void (*block_scales)(const BlockQuantizer& to, const std::uint32_t* amaxes, std::size_t n,
                        std::uint32_t* codes, std::uint32_t* factors, ScaleCounts& counts) = nullptr;
   void (*block_codes)(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
-                      const std::uint32_t* factors, std::uint64_t first, std::byte* out,
-                      EventCounts& counts) = nullptr;
+                      const std::uint32_t* factors, std::uint64_t first, const Access& access,
+                      std::byte* out, EventCounts& counts) = nullptr;
   /// `block_values` of emulate/block_arrays.h; `streamed` says to write past the caches.
   template <class T>
   using BlockValues = void (*)(const BlockFormat& format, const std::byte* in, std::size_t n,
@@ -124,10 +131,10 @@ struct Kernels {
                                std::uint32_t tensor_decode, bool streamed, T* out);
   BlockValues<float> block_values_f32 = nullptr;
   BlockValues<double> block_values_f64 = nullptr;
-  /// `block_quantize` of emulate/block_arrays.h, streamed or not.
+  /// `block_quantize` of emulate/block_arrays.h.
   void (*block_quantize)(const BlockQuantizer& to, const float* in, std::size_t n,
                          std::size_t width, const std::uint32_t* factors,
-                         const std::uint32_t* scales, std::uint64_t first, bool streamed,
+                         const std::uint32_t* scales, std::uint64_t first, const Access& access,
                          float* out, EventCounts& counts) = nullptr;
   /// `chosen_scale` of emulate/block_quantize.h, for a block of n numbers.
   BlockScale (*chosen_scale)(const BlockQuantizer& to, const float* x, std::size_t n,

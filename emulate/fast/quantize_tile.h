@@ -79,6 +79,10 @@ struct TileQuantizer {
                               operand_format<T>(quantizer))) {
     if (plan.method == RoundingMethod::none) return;
     round = round_tile<T>(plan.method, to.attributes.rounding);
+    if (to.attributes.saturation == Saturation::finite && plan.sign != 0) {
+      overflow = {plan.max, plan.max | plan.sign};
+      return;
+    }
     for (const bool negative : {false, true}) {
       const Exact huge{Kind::finite, negative, false, false, 1 << 14, 1};
       const std::uint64_t bits = project(huge, to.format, to.attributes).bits;

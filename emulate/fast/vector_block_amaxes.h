@@ -21,9 +21,29 @@
 
 namespace binade::fast {
 
+/// Prefetches as many numbers as are read at once, further on.
+template <class V>
+void prefetch_behind(const float* in, std::size_t n) {
+  constexpr std::size_t line = 64 / sizeof *in;
+  for (std::size_t i = 0; i < n; i += line) V::prefetch(in + prefetch_distance / sizeof *in + i);
+}
+
 template <class V>
 std::uint32_t largest_magnitude(const float* in, std::size_t n) {
   std::uint32_t out = 0;
+  if constexpr (requires { V::lanes; }) {
+    typename V::I largest[4]{V::zero(), V::zero(), V::zero(), V::zero()};
+    const auto mask = V::set(block_steps::magnitude);
+    for (; n >= 4 * V::lanes; in += 4 * V::lanes, n -= 4 * V::lanes) {
+      prefetch_behind<V>(in, 4 * V::lanes);
+      for (std::size_t k = 0; k < 4; ++k) {
+        largest[k] = V::max(largest[k], V::bit_and(V::load(in + k * V::lanes), mask));
+      }
+    }
+    std::array<std::uint32_t, V::lanes> lanes;
+    V::store(lanes.data(), V::max(V::max(largest[0], largest[1]), V::max(largest[2], largest[3])));
+    for (const std::uint32_t x : lanes) out = x > out ? x : out;
+  }
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t x = std::bit_cast<std::uint32_t>(in[i]) & block_steps::magnitude;
     out = x > out ? x : out;
@@ -54,20 +74,24 @@ void column_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::u
   }
 }
 
-/// Writes the largest magnitudes of as many blocks as a vector has lanes.
+/// Takes as many blocks as a vector has lanes into their amaxes. Returns false, with nothing done,
+/// where one has a NaN.
 template <class V, std::size_t width>
-void largest_of_blocks(const float* in, std::uint32_t* out) {
+bool take_blocks(const float* in, std::uint32_t* amaxes) {
   const auto mask = V::set(block_steps::magnitude);
   typename V::I largest[V::lanes];
   for (std::size_t block = 0; block < V::lanes; ++block) {
     const float* const from = in + block * width;
-    for (std::size_t i = 0; i < width; i += 16) V::prefetch(from + prefetch_distance / 4 + i);
+    prefetch_behind<V>(from, width);
     largest[block] = V::bit_and(V::load(from), mask);
     for (std::size_t i = V::lanes; i < width; i += V::lanes) {
       largest[block] = V::max(largest[block], V::bit_and(V::load(from + i), mask));
     }
   }
-  V::store(out, V::largest_of_each(largest));
+  const auto larger = V::max(V::load(amaxes), V::largest_of_each(largest));
+  if (V::any(V::greater(larger, V::set(block_steps::infinity)))) return false;
+  V::store(amaxes, larger);
+  return true;
 }
 
 template <class V>
@@ -88,12 +112,14 @@ void block_amaxes_loops(const ScaleRule& rule, const float* in, std::size_t n, s
   with_width<V>(width, [&](auto fixed) {
     const std::size_t step = fixed() == 0 ? width : fixed();
     if constexpr (requires { V::lanes; } && fixed() > 0) {
-      std::array<std::uint32_t, V::lanes> largest;
       while (at + V::lanes * step <= n) {
-        largest_of_blocks<V, fixed()>(in + at, largest.data());
-        for (const std::uint32_t of_block : largest) {
-          take(block++, at, step, of_block);
-          at += step;
+        const std::size_t end = block + V::lanes;
+        if (take_blocks<V, fixed()>(in + at, amaxes + block)) {
+          at += V::lanes * step;
+          block = end;
+        }
+        for (; block < end; ++block, at += step) {
+          take(block, at, step, largest_magnitude<V>(in + at, step));
         }
       }
     }

@@ -60,6 +60,22 @@ template <class V, class T>
   }
 }
 
+template <class V>
+bool is_aligned(const void* out) {
+  if constexpr (requires { V::bytes; }) {
+    return reinterpret_cast<std::uintptr_t>(out) % V::bytes == 0;
+  }
+  return false;
+}
+
+/// Orders the stores past the caches.
+template <class V>
+void end_streams(bool streamed) {
+  if constexpr (requires { V::streamed(); }) {
+    if (streamed) V::streamed();
+  }
+}
+
 /// Copies what a tile made to its place past the caches.
 template <class V>
 void stream_out(const std::byte* from, std::byte* to, std::size_t size) {
@@ -104,9 +120,7 @@ void block_values_tiles(const BlockFormat& format, const std::byte* in, std::siz
                     reinterpret_cast<std::byte*>(out + begin), count * sizeof(T));
     }
   });
-  if constexpr (requires { V::streamed(); }) {
-    if (streamed) V::streamed();
-  }
+  end_streams<V>(streamed);
 }
 
 }  // namespace binade::fast

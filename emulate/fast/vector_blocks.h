@@ -22,6 +22,7 @@
 #include "emulate/fast/kernels.h"
 #include "emulate/fast/vector_block_amaxes.h"
 #include "emulate/fast/vector_block_loops.h"
+#include "emulate/fast/vector_block_rounding.h"
 #include "emulate/fast/vector_block_values.h"
 
 namespace binade::fast {
@@ -34,8 +35,8 @@ struct ScaledNumbers {
 
 /// Scales n numbers, which begin within a block where `width` is larger than n.
 template <class V>
-ScaledNumbers scale_rest(bool divided, const float* in, std::size_t n, std::size_t width,
-                         const float* factors, float* out) {
+ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::size_t width,
+                            const float* factors, float* out) {
   if (divided) {
     each_of_blocks<V>(in, n, width, factors, out, [](float x, float by) { return x / by; });
   } else {
@@ -51,110 +52,21 @@ ScaledNumbers scale_rest(bool divided, const float* in, std::size_t n, std::size
   return {vanished, seen > block_steps::magnitude};
 }
 
-/// The sums over vectors that become ScaledNumbers.
+/// Gives codes of one byte the signs that zeros have, and then two's complement where the format
+/// has it.
 template <class V>
-struct ScaledVectors {
-  using I = typename V::I;
-  I largest, vanished;  // of magnitudes; counts
-
-  template <bool divided, bool may_vanish>
-  [[gnu::always_inline]] void scale(const float* in, typename V::F factor, float* out) {
-    const I magnitude = V::set(block_steps::magnitude);
-    const I x = V::load(in);
-    const I y = V::bits(divided ? V::div(V::number(x), factor) : V::mul(V::number(x), factor));
-    V::store(out, y);
-    const I after = V::bit_and(y, magnitude);
-    largest = V::max(largest, after);
-    if constexpr (may_vanish) {
-      const auto was_zero = V::equal(V::bit_and(x, magnitude), V::zero());
-      vanished = V::plus_one(vanished, V::but_not(V::equal(after, V::zero()), was_zero));
-    }
-  }
-  ScaledNumbers found() const {
-    return {.vanished = V::total(vanished),
-            .nonfinite = V::any(V::greater(largest, V::set(block_steps::largest)))};
-  }
-};
-
-/// Scales whole blocks of `fixed` numbers, or of `width` if that is 0, by vectors that fill them.
-template <class V, bool divided, std::size_t fixed>
-ScaledNumbers scale_whole_blocks(const float* in, std::size_t blocks, std::size_t width,
-                                 const float* factors, float* out) {
-  const std::size_t size = fixed == 0 ? width : fixed;
-  ScaledVectors<V> all{V::zero(), V::zero()};
-  for (std::size_t block = 0; block < blocks; ++block, in += size, out += size) {
-    const auto factor = V::set_number(factors[block]);
-    // No number becomes smaller by a factor of 1 or more.
-    if (!divided && factors[block] >= 1) {
-      for (std::size_t i = 0; i < size; i += V::lanes) {
-        all.template scale<divided, false>(in + i, factor, out + i);
-      }
-    } else {
-      for (std::size_t i = 0; i < size; i += V::lanes) {
-        all.template scale<divided, true>(in + i, factor, out + i);
-      }
-    }
-  }
-  return all.found();
-}
-
-/// The same of blocks of one number, as many as fill `n` vectors.
-template <class V, bool divided>
-ScaledNumbers scale_columns(const float* in, std::size_t n, const float* factors, float* out) {
-  ScaledVectors<V> all{V::zero(), V::zero()};
-  for (std::size_t i = 0; i < n * V::lanes; i += V::lanes) {
-    all.template scale<divided, true>(in + i, V::number(V::load(factors + i)), out + i);
-  }
-  return all.found();
-}
-
-/// Scales n numbers by vectors of a level; `width` is 1 or fills whole vectors.
-template <class V, bool divided>
-ScaledNumbers scale_vectors(const float* in, std::size_t n, std::size_t width, const float* factors,
-                            float* out) {
-  ScaledNumbers found;
-  std::size_t done = 0;
-  if (width == 1) {
-    found = scale_columns<V, divided>(in, n / V::lanes, factors, out);
-    done = n / V::lanes * V::lanes;
-  } else {
-    with_width<V>(width, [&](auto fixed) {
-      found = scale_whole_blocks<V, divided, fixed()>(in, n / width, width, factors, out);
-    });
-    done = n / width * width;
-  }
-  if (done == n) return found;
-  const ScaledNumbers rest =
-      scale_rest<V>(divided, in + done, n - done, width, factors + done / width, out + done);
-  return {found.vanished + rest.vanished, found.nonfinite || rest.nonfinite};
-}
-
-template <class V>
-ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::size_t width,
-                            const float* factors, float* out) {
-  if constexpr (requires { V::lanes; }) {
-    if (width == 1 || width % V::lanes == 0) {
-      return divided ? scale_vectors<V, true>(in, n, width, factors, out)
-                     : scale_vectors<V, false>(in, n, width, factors, out);
-    }
-  }
-  return scale_rest<V>(divided, in, n, width, factors, out);
-}
-
-/// Gives codes of one byte the signs of zeros that the rule's cast has, and then two's complement
-/// where the format has it.
-template <class V>
-void finish_codes(const BlockQuantizer& to, const float* scaled, std::size_t n, std::byte* codes) {
+void finish_codes(const BlockFormat& format, ZeroSign zero, const float* scaled, std::size_t n,
+                  std::byte* codes) {
   const auto each = [&](const auto& step) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t y = std::bit_cast<std::uint32_t>(scaled[i]) & block_steps::magnitude;
       codes[i] = static_cast<std::byte>(step(std::to_integer<std::uint8_t>(codes[i]), y == 0));
     }
   };
-  const Format& f = to.format.element;
+  const Format& f = format.element;
   const auto sign = static_cast<std::uint8_t>(1U << (f.bits() - 1));
   if (f.has_negative_zero()) {
-    switch (to.rule.cast.zero) {
+    switch (zero) {
       case ZeroSign::kept: break;
       case ZeroSign::of_negative:
         each([](std::uint8_t code, bool is_zero) { return is_zero ? std::uint8_t{0} : code; });
@@ -167,7 +79,7 @@ void finish_codes(const BlockQuantizer& to, const float* scaled, std::size_t n, 
         break;
     }
   }
-  if (!to.format.twos_complement) return;
+  if (!format.twos_complement) return;
   const auto mask = static_cast<std::uint8_t>(2 * sign - 1);
   each([=](std::uint8_t code, bool) {
     const auto negative = static_cast<std::uint8_t>((0U - (code ^ sign)) & mask);
@@ -209,27 +121,42 @@ std::vector<std::size_t> scale_tile(const BlockQuantizer& to, const float* in, s
 
 template <class V, auto encode>
 void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n, std::size_t width,
-                       const std::uint32_t* factors, std::uint64_t first, std::byte* out,
-                       EventCounts& counts) {
+                       const std::uint32_t* factors, std::uint64_t first, const Access& access,
+                       std::byte* out, EventCounts& counts) {
   if (!knows_codes(to)) {
-    return definitions().block_codes(to, in, n, width, factors, first, out, counts);
+    return definitions().block_codes(to, in, n, width, factors, first, {}, out, counts);
   }
   const Quantizer element = element_quantizer<V>(to);
+  const BlockRounding<V> vectors(element);
+  const ZeroSign zero = to.rule.cast.zero;
   const std::size_t bytes = code_bytes(to.format.element);
   each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {
-    std::array<float, block_tile> scaled, of_tile;
-    std::memcpy(of_tile.data(), factors + begin / width,
-                (count + width - 1) / width * sizeof(float));
+    const std::uint32_t* const of_tile = factors + begin / width;
     std::byte* const codes = out + begin * bytes;
+    // Codes that are finished first, or do not fill vectors, go past the caches from a copy.
+    std::array<std::byte, block_tile> copy;
+    const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
+    const bool direct = streams && !positive && !to.format.twos_complement && is_aligned<V>(codes);
+    std::byte* const made = streams && !direct ? copy.data() : codes;
+    const BlockTile tile{to,      in + begin,    count, width, of_tile,
+                         nullptr, first + begin, {direct, later(access.next, begin)}};
+    if (vectors.codes(tile, made, counts)) {
+      finish_codes<V>(to.format, positive ? zero : ZeroSign::kept, nullptr, count, made);
+      if (made != codes) stream_out<V>(made, codes, count);
+      return;
+    }
+    std::array<float, block_tile> scaled, by;
+    std::memcpy(by.data(), of_tile, (count + width - 1) / width * sizeof(float));
     const std::vector<std::size_t> specials =
-        scale_tile<V>(to, in + begin, count, width, of_tile.data(), scaled.data(), counts);
+        scale_tile<V>(to, in + begin, count, width, by.data(), scaled.data(), counts);
     encode(scaled.data(), codes, count, first + begin, element, counts);
-    finish_codes<V>(to, scaled.data(), count, codes);
+    finish_codes<V>(to.format, zero, scaled.data(), count, codes);
     for (const std::size_t i : specials) {
       definitions().block_codes(to, in + begin + i, 1, 1, factors + (begin + i) / width,
-                                first + begin + i, codes + i * bytes, counts);
+                                first + begin + i, {}, codes + i * bytes, counts);
     }
   });
+  end_streams<V>(access.streamed);
 }
 
 /// Gives numbers that are zero the signs that their codes would have.
@@ -244,95 +171,73 @@ void finish_zeros(const BlockQuantizer& to, const float* scaled, std::size_t n, 
   }
 }
 
-/// Multiplies the numbers of whole blocks by their scales, by vectors that fill them.
-template <class V, std::size_t fixed>
-void unscale_whole_blocks(const float* in, std::size_t blocks, std::size_t width,
-                          const float* scales, float decode, bool streamed, float* out) {
-  const std::size_t size = fixed == 0 ? width : fixed;
-  const auto of_tensor = V::set_number(decode);
-  for (std::size_t block = 0; block < blocks; ++block, in += size, out += size) {
-    const auto scale = V::set_number(scales[block]);
-    for (std::size_t i = 0; i < size; i += V::lanes) {
-      const auto x = V::mul(V::number(V::load(in + i)), scale);
-      V::put(streamed, out + i, V::bits(V::mul(x, of_tensor)));
-    }
-  }
-}
-
 /// Multiplies rounded numbers by their scales; these are finite.
 template <class V>
 void unscale_numbers(const float* rounded, std::size_t n, std::size_t width, const float* scales,
-                     float decode, bool streamed, float* out) {
-  std::size_t done = 0;
-  if constexpr (requires { V::lanes; }) {
-    if (width % V::lanes == 0 && reinterpret_cast<std::uintptr_t>(out) % V::bytes == 0) {
-      with_width<V>(width, [&](auto fixed) {
-        unscale_whole_blocks<V, fixed()>(rounded, n / width, width, scales, decode, streamed, out);
-      });
-      done = n / width * width;
-      rounded += done;
-      scales += done / width;
-    }
-  }
-  const auto multiply = [=](float x, float scale) { return x * scale * decode; };
-  if (!streamed || done > 0) {
-    return each_of_blocks<V>(rounded, n - done, width, scales, out + done, multiply);
-  }
-  std::array<float, block_tile> values;
-  each_of_blocks<V>(rounded, n, width, scales, values.data(), multiply);
-  stream_out<V>(reinterpret_cast<const std::byte*>(values.data()),
-                reinterpret_cast<std::byte*>(out), n * sizeof(float));
+                     float decode, float* out) {
+  each_of_blocks<V>(rounded, n, width, scales, out,
+                    [=](float x, float scale) { return x * scale * decode; });
 }
 
 template <class V, auto encode, auto quantize, auto decode>
 void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
                           std::size_t width, const std::uint32_t* factors,
-                          const std::uint32_t* scales, std::uint64_t first, bool streamed,
-                          float* out, EventCounts& counts) {
+                          const std::uint32_t* scales, std::uint64_t first,
+                          const Access& access, float* out, EventCounts& counts) {
   const bool known = knows_codes(to) && value_plan(to.format, to.tensor.decode).in_f32 &&
                      to.attributes.saturation == Saturation::finite &&
                      (to.tensor.decode & block_steps::magnitude) < block_steps::infinity;
   const Quantizer element = element_quantizer<V>(to);
+  const BlockRounding<V> vectors(element);
   const auto tensor = std::bit_cast<float>(to.tensor.decode);
   const std::size_t bytes = code_bytes(to.format.element);
   each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {
-    std::array<float, block_tile> scaled, rounded, floats, of_tile;
+    std::array<float, block_tile> floats;
     const std::size_t blocks = (count + width - 1) / width;
-    std::memcpy(of_tile.data(), factors + begin / width, blocks * sizeof(float));
-    const std::uint32_t* const tile_scales = scales + begin / width;
+    const std::uint32_t *of_tile = factors + begin / width, *tile_scales = scales + begin / width;
     scale_values<V, decode>(to.format.scale, tile_scales, blocks, floats.data());
     if (!known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity) {
       std::vector<std::byte> codes(count * bytes);
-      block_codes_tiles<V, encode>(to, in + begin, count, width, factors + begin / width,
-                                   first + begin, codes.data(), counts);
+      block_codes_tiles<V, encode>(to, in + begin, count, width, of_tile, first + begin, {},
+                                   codes.data(), counts);
       return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
-                                           to.tensor.decode, streamed, out + begin);
+                                           to.tensor.decode, access.streamed, out + begin);
     }
+    const BlockTile tile{to,          in + begin,    count, width, of_tile,
+                         tile_scales, first + begin, {access.streamed, later(access.next, begin)}};
+    if (vectors.values(tile, floats.data(), tensor, out + begin, counts)) return;
+    std::array<float, block_tile> scaled, rounded, by;
+    std::memcpy(by.data(), of_tile, blocks * sizeof(float));
     const std::vector<std::size_t> specials =
-        scale_tile<V>(to, in + begin, count, width, of_tile.data(), scaled.data(), counts);
+        scale_tile<V>(to, in + begin, count, width, by.data(), scaled.data(), counts);
     quantize(scaled.data(), rounded.data(), count, first + begin, element, counts);
     finish_zeros<V>(to, scaled.data(), count, rounded.data());
     std::vector<float> specials_in;  // out may be in
     for (const std::size_t i : specials) specials_in.push_back(in[begin + i]);
-    unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, streamed, out + begin);
-    if constexpr (requires { V::streamed(); }) {
-      if (streamed && !specials.empty()) V::streamed();
-    }
+    unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, out + begin);
     for (std::size_t k = 0; k < specials.size(); ++k) {
       const std::size_t i = specials[k], block = (begin + i) / width;
       definitions().block_quantize(to, &specials_in[k], 1, 1, factors + block, scales + block,
-                                   first + begin + i, false, out + begin + i, counts);
+                                   first + begin + i, {}, out + begin + i, counts);
     }
   });
-  if constexpr (requires { V::streamed(); }) {
-    if (streamed) V::streamed();
-  }
+  end_streams<V>(access.streamed);
 }
 
 template <class V>
 void pack_4_loops(const std::byte* codes, std::size_t n, std::byte* out, NibbleOrder order) {
   const int first = order == NibbleOrder::low_first ? 0 : 4;
-  for (std::size_t i = 0; i < n / 2; ++i) {
+  std::size_t i = 0;
+  if constexpr (requires { V::lanes; }) {
+    const auto weights = static_cast<std::uint16_t>(1U << first | 0x1000U >> first);
+    const auto low = V::set(0x0F0F0F0F);
+    for (; i + V::bytes <= n / 2; i += V::bytes) {
+      const auto a = V::bit_and(V::load(codes + 2 * i), low);
+      const auto b = V::bit_and(V::load(codes + 2 * i + V::bytes), low);
+      V::store(out + i, V::Bytes::joined(a, b, weights));
+    }
+  }
+  for (; i < n / 2; ++i) {
     std::uint16_t two;
     std::memcpy(&two, codes + 2 * i, sizeof two);
     constexpr bool little = std::endian::native == std::endian::little;

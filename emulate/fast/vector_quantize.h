@@ -36,6 +36,7 @@ namespace binade::fast {
 template <class V>
 struct EventMarks {
   std::uint64_t zeros_in = 0, zeros = 0, below_normal = 0, overflows = 0, exact = 0;
+  std::uint64_t vanished = 0;  ///< zeros among the operands that scaling made
 
   /// Marks of a group: results that are zero, that are below the least normal number, and that
   /// equal their operand. A zero that equals its operand was one before.
@@ -57,7 +58,7 @@ struct EventMarks {
   void add_to(EventCounts& counts, std::size_t n, int mark_bits, bool saturates) const {
     const auto bits = static_cast<std::uint64_t>(mark_bits);
     counts.values += n;
-    counts.to_zero += (zeros - zeros_in) / bits;
+    counts.to_zero += (zeros - zeros_in + vanished) / bits;
     counts.subnormal += (below_normal - zeros) / bits;
     counts.overflow += overflows / bits;
     counts.saturated += saturates ? overflows / bits : 0;
@@ -137,17 +138,58 @@ struct CodeLanes {
       return V::set(static_cast<Bits>(lanes));
     };
     const auto code_of = [&](Bits x) {
-      return convert(x, carrier, f, {.nan = NanResult::propagate}).bits >> padding;
+      const std::uint64_t code = (x & Plan::magnitude_bits) == plan.max
+                                     ? max_bits(f, x != plan.max)
+                                     : convert(x, carrier, f, {.nan = NanResult::propagate}).bits;
+      return code >> padding;
     };
     const std::uint64_t first = std::uint64_t{1} << (lane_bits - 1);
-    below_normal = all(code_of(plan.min_normal) - 1);
+    below_normal = all((std::uint64_t{1} << f.fraction_bits()) - 1);
     sign = all(plan.sign == 0 ? 0 : first);
     zero_sign = all(plan.zero_sign == 0 ? 0 : first);
     for (std::size_t i = 0; i < 2; ++i) overflow[i] = all(code_of(quantizer.overflow[i]));
   }
 };
 
+/// The operands of a call, numbers of an array as they are, and what becomes of results: nothing.
+/// BlockOperands of vector_blocks.h scales numbers before and after they are rounded.
 template <class V, std::floating_point T>
+struct ArrayOperands {
+  using I = typename V::I;
+  static constexpr bool is_scaled = false;
+
+  const T* in;
+
+  ArrayOperands(const T* array) : in(array) {}
+  /// Load a group of operands, from number `at` on; load vectors with their signs; make what is
+  /// stored of rounded operands.
+  void load(std::size_t at, I (&out)[4]) const {
+    for (std::size_t k = 0; k < 4; ++k) out[k] = V::load(in + at + k * V::lanes);
+  }
+  void signs(std::size_t at, I (&out)[4]) const { load(at, out); }
+  static void finish(std::size_t, I (&)[4]) {}
+
+  /// The same of a few numbers: operands, results, and the definition of one of them, whose number
+  /// was x.
+  void copy(std::size_t at, std::size_t n, void* out, EventCounts&) const {
+    std::memcpy(out, in + at, n * sizeof(T));
+  }
+  static void store(const std::byte* rounded, std::size_t, std::size_t n, std::byte* out) {
+    std::memcpy(out, rounded, n * sizeof(T));
+  }
+  template <bool codes>
+  static void define(T x, std::size_t at, std::uint64_t first, const Quantizer& to, std::byte* out,
+                     EventCounts& counts) {
+    if constexpr (codes) {
+      (definitions().*KernelsOf<T>::encode)(&x, out, 1, first + at, to, counts);
+    } else {
+      (definitions().*KernelsOf<T>::quantize)(&x, reinterpret_cast<T*>(out), 1, first + at, to,
+                                              counts);
+    }
+  }
+};
+
+template <class V, std::floating_point T, class From = ArrayOperands<V, T>>
 struct VectorQuantizer {
   using I = typename V::I;
   using M = typename V::M;
@@ -164,10 +206,12 @@ struct VectorQuantizer {
   /// Rounds a group. Returns false where a result is beyond the range or an operand is a NaN or an
   /// infinity. `plain` says that all results keep their signs and that nothing is flushed.
   template <class Lanes, Rounding rounding, bool plain>
-  static bool round_group(const Bits* x, const std::uint32_t* random, const Lanes& lanes,
-                          const FinishLanes<V, T>& finish, Rounded& out) {
+  static bool round_group(const auto& from, std::size_t at, const std::uint32_t* random,
+                          const Lanes& lanes, const FinishLanes<V, T>& finish, Rounded& out) {
+    I x[4];
+    from.load(at, x);
     for (std::size_t k = 0; k < 4; ++k) {
-      const I in = V::load(x + k * V::lanes);
+      const I in = x[k];
       const I operand = out.operand[k] = V::bit_and(in, finish.magnitude);
       I word = V::zero();
       if constexpr (rounding == Rounding::stochastic) word = V::load_words(random + k * V::lanes);
@@ -196,14 +240,15 @@ struct VectorQuantizer {
   /// `may_overflow` all results are known to lie within the range. The second form packs `Codes`.
   template <class To, bool plain, bool may_overflow>
   requires std::same_as<To, AsNumbers<V>> || std::same_as<To, AsWideCodes<V>>
-  static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
-                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>* code,
-                           EventMarks<V>& events) {
+  static void finish_group(const auto& from, std::size_t at, const Rounded& of, std::byte* out,
+                           bool streamed, const FinishLanes<V, T>& finish,
+                           const CodeLanes<V, T>* code, EventMarks<V>& events) {
     constexpr bool codes = std::same_as<To, AsWideCodes<V>>;
-    I results[4];
+    I results[4], x[4];
     M zero[4], below[4], exact[4], over[4];
+    from.signs(at, x);
     for (std::size_t k = 0; k < 4; ++k) {
-      const I in = V::load(x + k * V::lanes);
+      const I in = x[k];
       const I r = of.r[k];
       zero[k] = V::equal(r, V::zero());
       below[k] = V::greater(finish.min_normal, r);
@@ -234,25 +279,26 @@ struct VectorQuantizer {
     if constexpr (codes && !PacksCodes<V>) {
       V::store_narrow(out, results, code->bytes);
     } else {
+      if constexpr (!codes) from.finish(at, results);
       for (std::size_t k = 0; k < 4; ++k) V::put(streamed, out + k * V::bytes, results[k]);
     }
   }
 
   template <class Codes, bool plain, bool may_overflow>
-  static void finish_group(const Bits* x, const Rounded& of, std::byte* out, bool streamed,
-                           const FinishLanes<V, T>& finish, const CodeLanes<V, T>* code,
-                           EventMarks<V>& events) {
+  static void finish_group(const auto& from, std::size_t at, const Rounded& of, std::byte* out,
+                           bool streamed, const FinishLanes<V, T>& finish,
+                           const CodeLanes<V, T>* code, EventMarks<V>& events) {
     constexpr std::size_t vectors = Codes::vectors;
+    I x[4];
+    from.signs(at, x);
     for (std::size_t part = 0; part < 4; part += vectors) {
-      I in[vectors];
       M exact[vectors], over[vectors];
       for (std::size_t k = 0; k < vectors; ++k) {
         const I r = of.r[part + k];
-        in[k] = V::load(x + (part + k) * V::lanes);
         exact[k] = V::equal(r, of.operand[part + k]);
         if constexpr (may_overflow) over[k] = V::greater(r, finish.max);
       }
-      const I field = Codes::pack(of.field + part), first_bits = Codes::pack_signs(in);
+      const I field = Codes::pack(of.field + part), first_bits = Codes::pack_signs(x + part);
       const auto is_zero = Codes::equal(field, Codes::zero());
       I sign = Codes::bit_and(first_bits, code->sign);
       if constexpr (!plain) {
@@ -274,6 +320,22 @@ struct VectorQuantizer {
     }
   }
 
+  /// Counts numbers that scaling made zero, of a group that `round_group` rounded.
+  static void count_vanished(const From& from, std::size_t at, const Rounded& of,
+                             EventMarks<V>& events) {
+    if constexpr (From::is_scaled) {
+      const I least =
+          V::min(V::min(of.operand[0], of.operand[1]), V::min(of.operand[2], of.operand[3]));
+      if (!from.may_vanish || !V::any(V::equal(least, V::zero()))) return;
+      M vanished[4];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const I x = V::bit_and(V::load(from.in + at + k * V::lanes), V::set(Plan::magnitude_bits));
+        vanished[k] = V::but_not(V::equal(of.operand[k], V::zero()), V::equal(x, V::zero()));
+      }
+      events.vanished += EventMarks<V>::of(V::marks(vanished));
+    }
+  }
+
   /// The arguments of a call that do not change from group to group.
   struct Call {
     const TileQuantizer<T>& quantizer;
@@ -292,7 +354,7 @@ struct VectorQuantizer {
   /// Quantizes a call's n elements. A caller that streams calls V::streamed() afterwards, which
   /// orders the stores.
   template <class Lanes, Rounding rounding, bool plain, class To>
-  static void run(const T* in, std::byte* out, const Call& call) {
+  static void run(const From& from, std::byte* out, const Call& call) {
     const Lanes lanes(call.quantizer.plan);
     const FinishLanes<V, T> finish(call.quantizer.plan, call.quantizer.overflow);
     const Quantizer& to = call.quantizer.to;
@@ -311,25 +373,26 @@ struct VectorQuantizer {
     EventMarks<V> events_apart;
     std::size_t padding = 0;
     const auto apart = [&](std::size_t at, std::size_t count) __attribute__((noinline)) {
+      std::array<T, group> given;
+      std::memcpy(given.data(), from.in + at, count * sizeof(T));
       std::array<Bits, group> x{};
-      std::memcpy(x.data(), in + at, count * sizeof(T));
+      from.copy(at, count, x.data(), call.counts);
       const SpecialValues<T> specials(x.data(), count);
+      const ArrayOperands<V, T> operands(reinterpret_cast<const T*>(x.data()));
       alignas(V::bytes) std::array<std::byte, group * sizeof(T)> results;
       Rounded rounded;
-      round_group<Lanes, rounding, plain>(x.data(), words_of(at), lanes, finish, rounded);
-      finish_group<To, plain, true>(x.data(), rounded, results.data(), false, finish, call.code,
+      round_group<Lanes, rounding, plain>(operands, 0, words_of(at), lanes, finish, rounded);
+      finish_group<To, plain, true>(operands, 0, rounded, results.data(), false, finish, call.code,
                                     events_apart);
-      std::memcpy(out + at * size, results.data(), count * size);
+      if constexpr (codes) {
+        std::memcpy(out + at * size, results.data(), count * size);
+      } else {
+        from.store(results.data(), at, count, out + at * size);
+      }
       padding += group - count;
-      specials.each(call.counts, [&](std::size_t i, T value) {
-        std::byte* const result = out + (at + i) * size;
-        if constexpr (codes) {
-          (definitions().*KernelsOf<T>::encode)(&value, result, 1, call.first + at + i, to,
-                                                call.counts);
-        } else {
-          (definitions().*KernelsOf<T>::quantize)(&value, reinterpret_cast<T*>(result), 1,
-                                                  call.first + at + i, to, call.counts);
-        }
+      specials.each(call.counts, [&](std::size_t i, T) {
+        from.template define<codes>(given[i], at + i, call.first, to, out + (at + i) * size,
+                                    call.counts);
       });
     };
     std::size_t done = 0;
@@ -340,8 +403,8 @@ struct VectorQuantizer {
     }
     EventMarks<V> events;
     std::size_t counted = 0;
+    const From numbers = from;  // which no store can change
     for (; done + group <= call.n; done += group) {
-      const auto* x = reinterpret_cast<const Bits*>(in + done);
       for (const std::byte* const next : call.next) {
         if (next == nullptr) break;
         for (std::size_t k = 0; k < group * sizeof(T); k += 64) {
@@ -351,13 +414,15 @@ struct VectorQuantizer {
       Rounded rounded;
       std::byte* const to_here = out + done * size;
       const bool within =
-          round_group<Lanes, rounding, plain>(x, words_of(done), lanes, finish, rounded);
+          round_group<Lanes, rounding, plain>(numbers, done, words_of(done), lanes, finish, rounded);
       if (!call.overflows && within) {
-        finish_group<To, plain, false>(x, rounded, to_here, call.streamed, finish, call.code,
-                                       events);
+        count_vanished(numbers, done, rounded, events);
+        finish_group<To, plain, false>(numbers, done, rounded, to_here, call.streamed, finish,
+                                       call.code, events);
       } else if (call.overflows || !has_special(rounded)) {
-        finish_group<To, plain, true>(x, rounded, to_here, call.streamed, finish, call.code,
-                                      events);
+        count_vanished(numbers, done, rounded, events);
+        finish_group<To, plain, true>(numbers, done, rounded, to_here, call.streamed, finish,
+                                      call.code, events);
       } else {
         apart(done, group);
         continue;
@@ -371,12 +436,15 @@ struct VectorQuantizer {
     call.counts.values -= padding;
   }
 
-  using Run = void (*)(const T* in, std::byte* out, const Call& call);
+  using Run = void (*)(const From& from, std::byte* out, const Call& call);
 
   template <class To, Rounding rounding>
   static Run run_of(RoundingMethod method, bool plain) {
     using Cut = CutLanes<V, T>;
     using InCarrier = CarrierLanes<V, T>;
+    if constexpr (From::is_scaled) {
+      return plain && method != RoundingMethod::cut ? &run<InCarrier, rounding, true, To> : nullptr;
+    }
     if (method == RoundingMethod::cut) {
       return plain ? &run<Cut, rounding, true, To> : &run<Cut, rounding, false, To>;
     }

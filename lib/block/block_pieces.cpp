@@ -38,6 +38,15 @@ void keep_larger(std::uint32_t& place, std::uint32_t amax) {
   }
 }
 
+/// Returns where a line of the piece behind this one begins, for numbers that come from memory.
+const float* next_line(const BlockPieces& pieces, const BlockPiece& piece, const float* x,
+                       std::size_t at) {
+  const std::size_t length = pieces.view.length, elements = pieces.view.elements();
+  const std::size_t next =
+      piece.end < length ? at + piece.end - piece.begin : at - piece.begin + piece.lines * length;
+  return elements * sizeof *x >= streamed_bytes && next < elements ? x + next : nullptr;
+}
+
 /// Calls run(number of the first element, number of elements) for each line of a piece.
 template <class Run>
 void each_line(const BlockPieces& pieces, const BlockPiece& piece, const Run& run) {
@@ -157,13 +166,16 @@ void quantize_piece(const Kernels& kernels, const BlockQuantizer& to, const Bloc
   if (places.codes == nullptr) work.codes.resize((piece.end - piece.begin) * bytes);
   const bool streamed = is_streamed(pieces.view, sizeof(float));
   each_line(pieces, piece, [&](std::size_t at, std::size_t n) {
+    const Access access{streamed, next_line(pieces, piece, x, at)};
     if (!needs_codes) {
-      return kernels.block_quantize(to, x + at, n, width, factors, scales, at, streamed,
+      return kernels.block_quantize(to, x + at, n, width, factors, scales, at, access,
                                     places.values + at, counts);
     }
     std::byte* const codes =
         places.codes == nullptr ? work.codes.data() : places.codes + at * bytes;
-    kernels.block_codes(to, x + at, n, width, factors, at, codes, counts);
+    const bool last = places.codes != nullptr && places.packed == nullptr && places.values == nullptr;
+    kernels.block_codes(to, x + at, n, width, factors, at, {streamed && last, access.next}, codes,
+                        counts);
     if (places.packed != nullptr) {
       kernels.pack_4(codes, n, places.packed + at / 2, NibbleOrder::low_first);
     }

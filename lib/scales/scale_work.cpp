@@ -303,7 +303,7 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
     EventCounts counts;
     for (std::size_t line = 0; line < piece.lines; ++line) {
       const std::size_t at = (piece.first_line + line) * pieces.view.length + piece.begin;
-      kernels.block_codes(to, work.x().data() + at, n, width, &factors[piece.block], at,
+      kernels.block_codes(to, work.x().data() + at, n, width, &factors[piece.block], at, {},
                           made[slot].data(), counts);
       if (how.stored_as != nullptr && bytes == 1) {
         for (std::byte& code : made[slot]) code = table[std::to_integer<std::size_t>(code)];

@@ -235,8 +235,10 @@ Verdict judge_block_codes(const Kernels& kernels) {
       block_codes(x.to, x.in.data(), n, x.width, x.factors.data(), first, want.data(), want_counts);
       Walled<float> from(x.in, number % 4);
       Walled<std::byte> out(bytes, number / 4 % 16);
-      kernels.block_codes(x.to, from.data(), n, x.width, x.factors.data(), first, out.data(),
-                          counts);
+      const Access access{.streamed = number % 2 == 0,
+                          .next = number % 3 == 0 ? from.data() : nullptr};
+      kernels.block_codes(x.to, from.data(), n, x.width, x.factors.data(), first, access,
+                          out.data(), counts);
       verdict.compare<std::byte>(out.span(), want);
       kernel_test::compare_counts(verdict, counts, want_counts);
       verdict.require(out.is_whole(), "wrote outside the array");
@@ -269,7 +271,7 @@ Verdict judge_block_quantize(const Kernels& kernels) {
       Walled<float> from(x.in, number % 4), out(n, number / 4 % 17);
       float* const result = number % 3 == 0 ? from.data() : out.data();
       kernels.block_quantize(x.to, from.data(), n, x.width, x.factors.data(), x.codes.data(), first,
-                             number % 2 == 0, result, counts);
+                             {.streamed = number % 2 == 0}, result, counts);
       verdict.compare<float>({result, n}, want);
       kernel_test::compare_counts(verdict, counts, want_counts);
       verdict.require(from.is_whole() && out.is_whole(), "wrote outside the array");
@@ -376,8 +378,8 @@ void block_scales_with_faults(const BlockQuantizer& to, const std::uint32_t* ama
 }
 void block_codes_with_faults(const BlockQuantizer& to, const float* in, std::size_t n,
                              std::size_t width, const std::uint32_t* factors, std::uint64_t first,
-                             std::byte* out, EventCounts& counts) {
-  called(behind<&Kernels::block_codes>, to, in, n, width, factors, first, out, counts);
+                             const Access& access, std::byte* out, EventCounts& counts) {
+  called(behind<&Kernels::block_codes>, to, in, n, width, factors, first, access, out, counts);
   plant(out, n * code_bytes(to.format.element), &counts);
 }
 template <std::floating_point T, Kernels::BlockValues<T> Kernels::*entry>
@@ -389,9 +391,9 @@ void block_values_with_faults(const BlockFormat& format, const std::byte* in, st
 }
 void block_quantize_with_faults(const BlockQuantizer& to, const float* in, std::size_t n,
                                 std::size_t width, const std::uint32_t* factors,
-                                const std::uint32_t* scales, std::uint64_t first, bool streamed,
-                                float* out, EventCounts& counts) {
-  called(behind<&Kernels::block_quantize>, to, in, n, width, factors, scales, first, streamed, out,
+                                const std::uint32_t* scales, std::uint64_t first,
+                                const Access& access, float* out, EventCounts& counts) {
+  called(behind<&Kernels::block_quantize>, to, in, n, width, factors, scales, first, access, out,
          counts);
   plant(out, n, &counts);
 }
@@ -465,7 +467,7 @@ void time_block_codes(const Kernels& kernels, std::size_t i) {
   TimedBlocks& x = timed_blocks(i);
   EventCounts counts;
   kernels.block_codes(x.to, timed_numbers<float>().data(), timed_elements, timed_rules[i].width,
-                      x.factors.data(), 0, x.codes.data(), counts);
+                      x.factors.data(), 0, {}, x.codes.data(), counts);
 }
 template <std::floating_point T, Kernels::BlockValues<T> Kernels::*entry>
 void time_block_values(const Kernels& kernels, std::size_t i) {
@@ -477,7 +479,7 @@ void time_block_quantize(const Kernels& kernels, std::size_t i) {
   TimedBlocks& x = timed_blocks(i);
   EventCounts counts;
   kernels.block_quantize(x.to, timed_numbers<float>().data(), timed_elements, timed_rules[i].width,
-                         x.factors.data(), x.scales.data(), 0, false, timed_results<float>().data(),
+                         x.factors.data(), x.scales.data(), 0, {}, timed_results<float>().data(),
                          counts);
 }
 void time_chosen_scale(const Kernels& kernels, std::size_t) {

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tile of blocks to codes or values in one pass: the loop of vector_quantize.h over operands that
+// are scaled when they are loaded, and over results that are scaled back when they are stored. A
+// vector has the factor of its block, or each number has its own where blocks do not fill vectors:
+//
+//     numbers    7.5 -3 0.5 1 | 96 0 -2 4       vectors of 4
+//     factors    0.5          | 2^-4            one a vector, of its block
+//     operands   3.75 …       | 6 0 …           rounded and counted as any others, then times 2, 2^4
+//
+// Numbers whose scaled values are NaNs or infinities are left to the definition.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "emulate/fast/kernels.h"
+#include "emulate/fast/vector_block_loops.h"
+#include "emulate/fast/vector_block_values.h"
+#include "emulate/fast/vector_quantize.h"
+
+namespace binade::fast {
+
+/// Numbers that lie within one block or begin with one, and what belongs to their blocks.
+struct BlockTile {
+  const BlockQuantizer& to;
+  const float* in;
+  std::size_t n, width;
+  const std::uint32_t* factors;  ///< bits of binary32
+  const std::uint32_t* scales;   ///< codes; null where results are codes
+  std::uint64_t first;
+  Access access = {};
+};
+
+inline const float* later(const float* next, std::size_t begin) {
+  return next == nullptr ? nullptr : next + begin;
+}
+
+/// The numbers of a tile as operands of VectorQuantizer.
+template <class V>
+struct BlockOperands {
+  using I = typename V::I;
+  using F = typename V::F;
+  static constexpr bool is_scaled = true;
+
+  const BlockTile& tile;
+  bool divided, may_vanish;
+  bool unsigned_zeros;  ///< of results
+  int shift;  ///< number >> shift is its block; 0: each number has its own below
+  ZeroSign zero;
+  /// What operands are scaled by, bits of binary32, and results, of each block or number.
+  const std::uint32_t* before;
+  const float* after;
+  float of_tensor;  ///< results are scaled by it, too
+  const float* in = tile.in;
+
+  static constexpr int group_shift = std::countr_zero(4 * V::lanes);
+
+  void of(const auto* numbers, std::size_t at, F (&out)[4]) const {
+    if (shift >= group_shift) {
+      const F by = V::set_number(std::bit_cast<float>(numbers[at >> shift]));
+      for (F& x : out) x = by;
+      return;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t first = at + k * V::lanes;
+      out[k] = shift == 0 ? V::number(V::load(numbers + first))
+                          : V::set_number(std::bit_cast<float>(numbers[first >> shift]));
+    }
+  }
+  void load(std::size_t at, I (&out)[4]) const {
+    F by[4];
+    of(before, at, by);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const F x = V::load_floats(in + at + k * V::lanes);
+      out[k] = V::bits(divided ? V::div(x, by[k]) : V::mul(x, by[k]));
+    }
+    if (zero == ZeroSign::kept) return;
+    for (I& y : out) y = with_zeros(y);
+  }
+  /// Factors have no sign, so that operands have those of the numbers.
+  void signs(std::size_t at, I (&out)[4]) const {
+    if (zero != ZeroSign::kept) return load(at, out);
+    for (std::size_t k = 0; k < 4; ++k) out[k] = V::load(in + at + k * V::lanes);
+  }
+  void finish(std::size_t at, I (&results)[4]) const {
+    F by[4];
+    of(after, at, by);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const F x = V::number(results[k]);
+      results[k] = V::bits(V::mul(unsigned_zeros ? V::add(x, V::set_number(0)) : x, by[k]));
+    }
+    if (of_tensor == 1) return;
+    for (I& x : results) x = V::bits(V::mul(V::number(x), V::set_number(of_tensor)));
+  }
+
+  float of_number(const auto* numbers, std::size_t at) const {
+    return std::bit_cast<float>(numbers[at >> shift]);
+  }
+  void copy(std::size_t at, std::size_t n, std::uint32_t* out, EventCounts& counts) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      const float x = in[at + i], by = of_number(before, at + i);
+      float y = divided ? x / by : x * by;
+      counts.to_zero += x != 0 && y == 0 ? 1 : 0;
+      if (y == 0 && zero == ZeroSign::of_negative) y = 0.0F;
+      if (y == 0 && zero == ZeroSign::minus_zero) y = -0.0F;
+      out[i] = std::bit_cast<std::uint32_t>(y);
+    }
+  }
+  void store(const std::byte* rounded, std::size_t at, std::size_t n, std::byte* out) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      float x;
+      std::memcpy(&x, rounded + i * sizeof x, sizeof x);
+      x = (unsigned_zeros ? x + 0.0F : x) * of_number(after, at + i) * of_tensor;
+      std::memcpy(out + i * sizeof x, &x, sizeof x);
+    }
+  }
+  template <bool codes>
+  void define(float x, std::size_t at, std::uint64_t first, const Quantizer&, std::byte* out,
+              EventCounts& counts) const {
+    const std::size_t block = at / tile.width;
+    if constexpr (codes) {
+      definitions().block_codes(tile.to, &x, 1, 1, tile.factors + block, first + at, {}, out,
+                                counts);
+    } else {
+      definitions().block_quantize(tile.to, &x, 1, 1, tile.factors + block, tile.scales + block,
+                                   first + at, {}, reinterpret_cast<float*>(out), counts);
+    }
+  }
+
+ private:
+  /// Gives operands that are zero the sign that their elements have.
+  I with_zeros(I y) const {
+    const auto is_zero = V::equal(V::bit_and(y, V::set(block_steps::magnitude)), V::zero());
+    const std::uint32_t sign = zero == ZeroSign::minus_zero ? ~block_steps::magnitude : 0;
+    return V::select(is_zero, V::set(sign), y);
+  }
+};
+
+/// Returns the numbers of a tile's blocks, or with `each` those of its elements, in `out` or where
+/// they are.
+template <class V, class T>
+const T* numbers_of(const BlockTile& tile, const T* of_blocks, bool each, T* out) {
+  if (!each || tile.width == 1) return of_blocks;
+  for (std::size_t at = 0; at < tile.n; at += tile.width) {
+    std::fill(out + at, out + std::min(at + tile.width, tile.n), *of_blocks++);
+  }
+  return out;
+}
+
+/// How a level's vectors round blocks; `codes` and `values` return false, with nothing done, where
+/// they do not know them. A level without vectors knows none.
+template <class V>
+struct BlockRounding {
+  static bool codes(const BlockTile&, std::byte*, EventCounts&) { return false; }
+  static bool values(const BlockTile&, const float*, float, float*, EventCounts&) { return false; }
+  explicit BlockRounding(const Quantizer&) {}
+};
+
+template <class V>
+requires requires { V::lanes; }
+struct BlockRounding<V> {
+  using Rounding = VectorQuantizer<V, float, BlockOperands<V>>;
+  using Words = std::array<std::uint32_t, block_tile>;
+
+  TileQuantizer<float> quantizer;
+  CodeLanes<V, float> code;
+  typename Rounding::Run to_numbers, to_codes = nullptr;
+
+  explicit BlockRounding(const Quantizer& element)
+      : quantizer(element),
+        code(quantizer),
+        to_numbers(Rounding::template run_of<AsNumbers<V>>(quantizer)) {
+    if (code.known && code.bytes == 1) {
+      to_codes = Rounding::template run_of<typename V::Bytes>(quantizer);
+    }
+  }
+
+  bool codes(const BlockTile& tile, std::byte* out, EventCounts& counts) const {
+    Words before;
+    const auto operands = operands_of(tile, before);
+    if (to_codes == nullptr || !operands) return false;
+    to_codes(*operands, out, {quantizer, &code, tile.first, tile.n, tile.access.streamed, counts, {next(tile)}});
+    return true;
+  }
+
+  /// `scales` are those of the blocks as numbers.
+  bool values(const BlockTile& tile, const float* scales, float of_tensor, float* out, EventCounts& counts) const {
+    const bool streamed = tile.access.streamed;
+    Words before;
+    std::array<float, block_tile> after;
+    auto operands = operands_of(tile, before);
+    if (to_numbers == nullptr || !operands) return false;
+    operands->after = numbers_of<V>(tile, scales, operands->shift == 0, after.data());
+    operands->of_tensor = of_tensor;
+    std::array<float, block_tile> apart;
+    const bool direct = streamed && is_aligned<V>(out);
+    float* const to = streamed && !direct ? apart.data() : out;
+    to_numbers(*operands, reinterpret_cast<std::byte*>(to),
+               {quantizer,
+                nullptr,
+                tile.first,
+                tile.n,
+                direct,
+                counts,
+                {next(tile)}});
+    if (to != out) {
+      stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
+                    tile.n * sizeof(float));
+    }
+    return true;
+  }
+
+ private:
+  static const std::byte* next(const BlockTile& tile) {
+    return reinterpret_cast<const std::byte*>(tile.access.next);
+  }
+  static std::optional<BlockOperands<V>> operands_of(const BlockTile& tile, Words& before) {
+    const std::size_t blocks = (tile.n + tile.width - 1) / tile.width;
+    const bool divided = divides(tile.to.rule);
+    std::uint32_t least = ~0U, most = 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      least = std::min(least, tile.factors[i]);
+      most = std::max(most, tile.factors[i]);
+    }
+    if (most > block_steps::magnitude) return {};  // some have a sign
+    const ElementCast& cast = tile.to.rule.cast;
+    const bool is_positive = cast.zero == ZeroSign::positive;
+    const bool is_one = tile.n <= tile.width;
+    const bool each = !is_one && (tile.width % V::lanes != 0 || !std::has_single_bit(tile.width));
+    return BlockOperands<V>{
+        .tile = tile,
+        .divided = divided,
+        .may_vanish = divided ? most > block_steps::one : least < block_steps::one,
+        .unsigned_zeros = is_positive || tile.to.format.twos_complement,
+        .shift = is_one ? 63 : each ? 0 : std::countr_zero(tile.width),
+        .zero = is_positive ? ZeroSign::kept : cast.zero,
+        .before = numbers_of<V>(tile, tile.factors, each, before.data()),
+        .after = nullptr,
+        .of_tensor = 1};
+  }
+};
+
+}  // namespace binade::fast
