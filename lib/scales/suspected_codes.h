@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Suspicions of codes: other roundings and orders of bits, under scales as they are stored, under
+// those of their neighbours, and under those that rules or suspicions of scales give.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/scales/suspected_scales.h"
+
+namespace binade {
+
+/// Under which scales codes are tried, and by whose step.
+struct CodesOf {
+  std::string_view kind{};
+  const NamedScaleRule* rule = nullptr;
+};
+
+/// A way of making codes that is tried.
+struct SuspectedCodes {
+  std::size_t reading = 0;
+  NumbersTaken taken = NumbersTaken::as_given;
+  BlockQuantizer to = {};
+  std::vector<std::uint32_t> factors = {};
+  const CodeReading* how = nullptr;
+  std::string words = {};
+  ScaleAgreement elements = {};
+  CodesOf of = {};
+};
+
+/// A search for suspicions of codes, of one reading.
+class CodeSuspicions {
+ public:
+  CodeSuspicions(const ReadingWork& work, std::size_t reading, NumbersTaken taken,
+                 std::uint64_t& tried, std::vector<SuspectedCodes>& out);
+
+  /// Tries codes under the stored scales, and under those of their neighbours.
+  void try_stored(std::size_t order) const;
+  /// Tries codes under the scales that rules give, whatever is stored, and under suspected ones.
+  void try_made(std::span<const SuspectedScales> suspected) const;
+
+  /// Counts all elements.
+  void count_all(SuspectedCodes& x) const;
+  /// Counts the codes that are one of the two neighbours of their number; none where how many of
+  /// them went up, and away from the nearest, is not what the discarded fractions would give.
+  std::uint64_t drawn_neighbours(const SuspectedCodes& x) const;
+
+ private:
+  /// Tries every rounding, and every reading of codes, under these factors.
+  void try_under(const BlockQuantizer& to, std::vector<std::uint32_t> factors,
+                 const std::string& words, const CodesOf& of) const;
+  double discarded_fraction(const SuspectedCodes& x, std::size_t element) const;
+
+  const ReadingWork* work_;
+  std::size_t reading_;
+  NumbersTaken taken_;
+  std::uint64_t* tried_;
+  std::vector<SuspectedCodes>* out_;
+  std::vector<std::size_t> pieces_;
+  std::map<NibbleOrder, std::vector<std::byte>> stored_;
+};
+
+}  // namespace binade

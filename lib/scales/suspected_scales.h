@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Suspicions of scales: those of a rule with one change, which most blocks have.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/scales/scale_work.h"
+
+namespace binade {
+
+/// Scales that a suspicion gives, held against stored ones.
+struct SuspectedScales {
+  std::size_t reading = 0, order = 0;
+  const NamedScaleRule* rule = nullptr;
+  TensorScaleChoice tensor = {};
+  NumbersTaken taken = NumbersTaken::as_given;
+  std::string words;
+  ScaleAgreement scales = {};
+  std::string_view kind = {};
+  double factor = 0;
+};
+
+/// Returns "numbers rounded to bfloat16 first", or "" of numbers as they are.
+std::string taken_words(NumbersTaken taken);
+
+/// Returns the parts that are not empty, with commas between them.
+std::string joined_words(const std::vector<std::string>& parts);
+
+/// Returns "mxfp4 along axis 1, row_major".
+std::string reading_words(const ReadingWork& work, std::size_t order);
+
+/// Adds everything that may have happened to the scales of reading number `number`.
+void try_scales_of(const Quantized& given, const ScaleReading& reading, std::size_t number,
+                   std::vector<SuspectedScales>& out);
+
+}  // namespace binade
