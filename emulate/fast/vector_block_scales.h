@@ -37,8 +37,7 @@ struct BlockScaleTile {
   Words code;
   Words is_held{};  ///< 1 where a limit of the rule decided the code
 
-  BlockScaleTile(const BlockQuantizer& quantizer, const ScalePlan& of)
-      : to(quantizer), plan(of) {}
+  BlockScaleTile(const BlockQuantizer& quantizer, const ScalePlan& of) : to(quantizer), plan(of) {}
 
   static std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
   static float number(std::uint32_t x) { return std::bit_cast<float>(x); }

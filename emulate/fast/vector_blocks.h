@@ -138,8 +138,8 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
     const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
     const bool direct = streams && !positive && !to.format.twos_complement && is_aligned<V>(codes);
     std::byte* const made = streams && !direct ? copy.data() : codes;
-    const BlockTile tile{to,      in + begin,    count, width, of_tile,
-                         nullptr, first + begin, {direct, later(access.next, begin)}};
+    const BlockTile tile{to,      in + begin, count,         width,
+                         of_tile, nullptr,    first + begin, {direct, later(access.next, begin)}};
     if (vectors.codes(tile, made, counts)) {
       finish_codes<V>(to.format, positive ? zero : ZeroSign::kept, nullptr, count, made);
       if (made != codes) stream_out<V>(made, codes, count);
@@ -182,8 +182,8 @@ void unscale_numbers(const float* rounded, std::size_t n, std::size_t width, con
 template <class V, auto encode, auto quantize, auto decode>
 void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
                           std::size_t width, const std::uint32_t* factors,
-                          const std::uint32_t* scales, std::uint64_t first,
-                          const Access& access, float* out, EventCounts& counts) {
+                          const std::uint32_t* scales, std::uint64_t first, const Access& access,
+                          float* out, EventCounts& counts) {
   const bool known = knows_codes(to) && value_plan(to.format, to.tensor.decode).in_f32 &&
                      to.attributes.saturation == Saturation::finite &&
                      (to.tensor.decode & block_steps::magnitude) < block_steps::infinity;
@@ -203,8 +203,9 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
       return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
                                            to.tensor.decode, access.streamed, out + begin);
     }
-    const BlockTile tile{to,          in + begin,    count, width, of_tile,
-                         tile_scales, first + begin, {access.streamed, later(access.next, begin)}};
+    const BlockTile tile{
+        to,      in + begin,  count,         width,
+        of_tile, tile_scales, first + begin, {access.streamed, later(access.next, begin)}};
     if (vectors.values(tile, floats.data(), tensor, out + begin, counts)) return;
     std::array<float, block_tile> scaled, rounded, by;
     std::memcpy(by.data(), of_tile, blocks * sizeof(float));
