@@ -37,8 +37,10 @@ struct BlockTile {
   Access access = {};
 };
 
-inline const float* later(const float* next, std::size_t begin) {
-  return next == nullptr ? nullptr : next + begin;
+/// Returns how the tile that begins with number `begin` uses memory.
+template <class V>
+Access access_from(const Access& access, std::size_t begin, bool streamed) {
+  return {streamed, access.next == nullptr ? nullptr : access.next + begin};
 }
 
 /// The numbers of a tile as operands of VectorQuantizer.
@@ -234,7 +236,7 @@ struct BlockRounding<V> {
         .divided = divided,
         .may_vanish = divided ? most > block_steps::one : least < block_steps::one,
         .unsigned_zeros = is_positive || tile.to.format.twos_complement,
-        .shift = is_one ? 63
+        .shift = is_one ? 31
                  : each ? 0
                         : std::countr_zero(tile.width),
         .zero = is_positive ? ZeroSign::kept : cast.zero,
