@@ -108,7 +108,8 @@ struct Avx2Codes<1> : Avx2Integers {
     return _mm256_packs_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   }
   static M pack_masks(const M* x) { return pack_signs(x); }
-  /// Returns the sums of neighbours, below 16, times the two bytes of `weights`, of a and then of b.
+  /// Returns the sums of neighbours, below 16, times the two bytes of `weights`, of a and then of
+  /// b.
   static I joined(I a, I b, std::uint16_t weights) {
     const I by = _mm256_set1_epi16(static_cast<std::int16_t>(weights));
     const I out = _mm256_packus_epi16(_mm256_maddubs_epi16(a, by), _mm256_maddubs_epi16(b, by));

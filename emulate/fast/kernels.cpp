@@ -48,8 +48,8 @@ void block_codes_by_definition(const BlockQuantizer& to, const float* in, std::s
 
 void block_quantize_by_definition(const BlockQuantizer& to, const float* in, std::size_t n,
                                   std::size_t width, const std::uint32_t* factors,
-                                  const std::uint32_t* scales, std::uint64_t first,
-                                  const Access&, float* out, EventCounts& counts) {
+                                  const std::uint32_t* scales, std::uint64_t first, const Access&,
+                                  float* out, EventCounts& counts) {
   block_quantize(to, in, n, width, factors, scales, first, out, counts);
 }
 

@@ -55,7 +55,25 @@ std::uint32_t largest_magnitude(const float* in, std::size_t n) {
 template <class V>
 void column_amaxes(const ScaleRule& rule, const float* in, std::size_t n, std::uint32_t* amaxes) {
   constexpr std::size_t part = 256;
-  for (std::size_t done = 0; done < n; done += part) {
+  std::size_t done = 0;
+  if constexpr (requires { V::lanes; }) {
+    constexpr std::size_t group = 4 * V::lanes;
+    const auto mask = V::set(block_steps::magnitude), infinity = V::set(block_steps::infinity);
+    for (; n - done >= group; done += group) {
+      typename V::I larger[4];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const auto x = V::bit_and(V::load(in + done + k * V::lanes), mask);
+        larger[k] = V::max(x, V::load(amaxes + done + k * V::lanes));
+      }
+      const auto largest = V::max(V::max(larger[0], larger[1]), V::max(larger[2], larger[3]));
+      if (V::any(V::greater(largest, infinity))) {
+        definitions().block_amaxes(rule, in + done, group, 1, amaxes + done);
+        continue;
+      }
+      for (std::size_t k = 0; k < 4; ++k) V::store(amaxes + done + k * V::lanes, larger[k]);
+    }
+  }
+  for (; done < n; done += part) {
     const std::size_t count = n - done < part ? n - done : part;
     const float* const x = in + done;
     std::uint32_t* const amax = amaxes + done;

@@ -37,8 +37,10 @@ struct BlockTile {
   Access access = {};
 };
 
-inline const float* later(const float* next, std::size_t begin) {
-  return next == nullptr ? nullptr : next + begin;
+/// Returns how the tile that begins with number `begin` uses memory.
+template <class V>
+Access access_from(const Access& access, std::size_t begin, bool streamed) {
+  return {streamed, access.next == nullptr ? nullptr : access.next + begin};
 }
 
 /// The numbers of a tile as operands of VectorQuantizer.
@@ -51,7 +53,7 @@ struct BlockOperands {
   const BlockTile& tile;
   bool divided, may_vanish;
   bool unsigned_zeros;  ///< of results
-  int shift;  ///< number >> shift is its block; 0: each number has its own below
+  int shift;            ///< number >> shift is its block; 0: each number has its own below
   ZeroSign zero;
   /// What operands are scaled by, bits of binary32, and results, of each block or number.
   const std::uint32_t* before;
@@ -185,12 +187,14 @@ struct BlockRounding<V> {
     Words before;
     const auto operands = operands_of(tile, before);
     if (to_codes == nullptr || !operands) return false;
-    to_codes(*operands, out, {quantizer, &code, tile.first, tile.n, tile.access.streamed, counts, {next(tile)}});
+    to_codes(*operands, out,
+             {quantizer, &code, tile.first, tile.n, tile.access.streamed, counts, {next(tile)}});
     return true;
   }
 
   /// `scales` are those of the blocks as numbers.
-  bool values(const BlockTile& tile, const float* scales, float of_tensor, float* out, EventCounts& counts) const {
+  bool values(const BlockTile& tile, const float* scales, float of_tensor, float* out,
+              EventCounts& counts) const {
     const bool streamed = tile.access.streamed;
     Words before;
     std::array<float, block_tile> after;
@@ -202,13 +206,7 @@ struct BlockRounding<V> {
     const bool direct = streamed && is_aligned<V>(out);
     float* const to = streamed && !direct ? apart.data() : out;
     to_numbers(*operands, reinterpret_cast<std::byte*>(to),
-               {quantizer,
-                nullptr,
-                tile.first,
-                tile.n,
-                direct,
-                counts,
-                {next(tile)}});
+               {quantizer, nullptr, tile.first, tile.n, direct, counts, {next(tile)}});
     if (to != out) {
       stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
                     tile.n * sizeof(float));
@@ -238,7 +236,9 @@ struct BlockRounding<V> {
         .divided = divided,
         .may_vanish = divided ? most > block_steps::one : least < block_steps::one,
         .unsigned_zeros = is_positive || tile.to.format.twos_complement,
-        .shift = is_one ? 63 : each ? 0 : std::countr_zero(tile.width),
+        .shift = is_one ? 31
+                 : each ? 0
+                        : std::countr_zero(tile.width),
         .zero = is_positive ? ZeroSign::kept : cast.zero,
         .before = numbers_of<V>(tile, tile.factors, each, before.data()),
         .after = nullptr,

@@ -37,6 +37,8 @@ struct BlockScaleTile {
   Words code;
   Words is_held{};  ///< 1 where a limit of the rule decided the code
 
+  BlockScaleTile(const BlockQuantizer& quantizer, const ScalePlan& of) : to(quantizer), plan(of) {}
+
   static std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
   static float number(std::uint32_t x) { return std::bit_cast<float>(x); }
   /// Of numbers that are not negative: the smaller one, and `limit` for a NaN.
@@ -354,8 +356,7 @@ void block_scales_tiles(const BlockQuantizer& to, const std::uint32_t* amaxes, s
                         std::uint32_t* codes, std::uint32_t* factors, ScaleCounts& counts) {
   const ScalePlan plan = scale_plan(to);
   if (!plan.known) return definitions().block_scales(to, amaxes, n, codes, factors, counts);
-  BlockScaleTile<V> tile{
-      .to = to, .plan = plan, .amax = {}, .quotient = {}, .scale = {}, .factor = {}, .code = {}};
+  BlockScaleTile<V> tile(to, plan);
   typename BlockScaleTile<V>::Words is_special;
   // What the definition gave for the amax before, which is often the same: 0.
   std::uint32_t last = 0, code = 0, factor = 0;

@@ -22,10 +22,10 @@ template <class V, auto decode>
 void scale_values(const Format& f, const std::uint32_t* codes, std::size_t n, float* out) {
   if (f == binary32) return static_cast<void>(std::memcpy(out, codes, n * sizeof(float)));
   if (f == e8m0) {
+    // Bit 22 makes 2^-127 of code 0, and a NaN of code 0xFF, which is an infinity without it.
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint32_t code = codes[i] & 0xFF;
-      const std::uint32_t power = code == 0 ? 0x00400000U : code << 23;
-      out[i] = std::bit_cast<float>(code == 0xFF ? block_steps::nan : power);
+      const std::uint32_t at_end = ((codes[i] + 1) & 0xFE) == 0 ? 0x00400000 : 0;
+      out[i] = std::bit_cast<float>((codes[i] & 0xFF) << 23 | at_end);
     }
     return;
   }

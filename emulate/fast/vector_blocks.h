@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `block_codes` and `block_quantize` of emulate/block_arrays.h and `pack_4` of block_packing.h, the
-// same bytes and counts. Numbers are scaled tile by tile, by vectors of V where they fill blocks;
-// the level's own `encode` or `quantize` rounds a tile:
+// same bytes and counts. A level's vectors do a tile in one pass (vector_block_rounding.h). What
+// they do not know, and the portable level, scale a tile, which the level's own `encode` or
+// `quantize` rounds:
 //
 //     numbers    7.5  -3  0.5  1 | 96  0  -2  4      a tile, of which a block is 4 here
 //     scaled     3.75 …          | 6   0  …          each times the factor of its block
@@ -138,8 +139,8 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
     const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
     const bool direct = streams && !positive && !to.format.twos_complement && is_aligned<V>(codes);
     std::byte* const made = streams && !direct ? copy.data() : codes;
-    const BlockTile tile{to,      in + begin,    count, width, of_tile,
-                         nullptr, first + begin, {direct, later(access.next, begin)}};
+    const BlockTile tile{to,      in + begin, count,         width,
+                         of_tile, nullptr,    first + begin, access_from<V>(access, begin, direct)};
     if (vectors.codes(tile, made, counts)) {
       finish_codes<V>(to.format, positive ? zero : ZeroSign::kept, nullptr, count, made);
       if (made != codes) stream_out<V>(made, codes, count);
@@ -182,8 +183,8 @@ void unscale_numbers(const float* rounded, std::size_t n, std::size_t width, con
 template <class V, auto encode, auto quantize, auto decode>
 void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
                           std::size_t width, const std::uint32_t* factors,
-                          const std::uint32_t* scales, std::uint64_t first,
-                          const Access& access, float* out, EventCounts& counts) {
+                          const std::uint32_t* scales, std::uint64_t first, const Access& access,
+                          float* out, EventCounts& counts) {
   const bool known = knows_codes(to) && value_plan(to.format, to.tensor.decode).in_f32 &&
                      to.attributes.saturation == Saturation::finite &&
                      (to.tensor.decode & block_steps::magnitude) < block_steps::infinity;
@@ -203,8 +204,9 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
       return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
                                            to.tensor.decode, access.streamed, out + begin);
     }
-    const BlockTile tile{to,          in + begin,    count, width, of_tile,
-                         tile_scales, first + begin, {access.streamed, later(access.next, begin)}};
+    const BlockTile tile{
+        to,      in + begin,  count,         width,
+        of_tile, tile_scales, first + begin, access_from<V>(access, begin, access.streamed)};
     if (vectors.values(tile, floats.data(), tensor, out + begin, counts)) return;
     std::array<float, block_tile> scaled, rounded, by;
     std::memcpy(by.data(), of_tile, blocks * sizeof(float));

@@ -413,8 +413,8 @@ struct VectorQuantizer {
       }
       Rounded rounded;
       std::byte* const to_here = out + done * size;
-      const bool within =
-          round_group<Lanes, rounding, plain>(numbers, done, words_of(done), lanes, finish, rounded);
+      const bool within = round_group<Lanes, rounding, plain>(numbers, done, words_of(done), lanes,
+                                                              finish, rounded);
       if (!call.overflows && within) {
         count_vanished(numbers, done, rounded, events);
         finish_group<To, plain, false>(numbers, done, rounded, to_here, call.streamed, finish,
@@ -470,8 +470,8 @@ struct VectorQuantizer {
   static Run run_of(const TileQuantizer<T>& quantizer) {
     const Plan& plan = quantizer.plan;
     if (plan.method == RoundingMethod::none) return nullptr;
-    // ties_to_away and ties_toward_zero move a tie by its last bit (vector_rounding.h), for which at
-    // least two bits must be dropped.
+    // ties_to_away and ties_toward_zero move a tie by its last bit (vector_rounding.h), for which
+    // at least two bits must be dropped.
     if (plan.method == RoundingMethod::carrier && plan.drop < 2) return nullptr;
     constexpr Bits sign = ~Plan::magnitude_bits;
     const bool plain = plan.sign == sign && plan.zero_sign == sign && plan.flushed_below == 0 &&

@@ -173,7 +173,8 @@ void quantize_piece(const Kernels& kernels, const BlockQuantizer& to, const Bloc
     }
     std::byte* const codes =
         places.codes == nullptr ? work.codes.data() : places.codes + at * bytes;
-    const bool last = places.codes != nullptr && places.packed == nullptr && places.values == nullptr;
+    const bool last =
+        places.codes != nullptr && places.packed == nullptr && places.values == nullptr;
     kernels.block_codes(to, x + at, n, width, factors, at, {streamed && last, access.next}, codes,
                         counts);
     if (places.packed != nullptr) {
