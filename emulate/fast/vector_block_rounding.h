@@ -23,6 +23,7 @@
 #include "emulate/fast/vector_block_loops.h"
 #include "emulate/fast/vector_block_values.h"
 #include "emulate/fast/vector_quantize.h"
+#include "emulate/leading_zeros.h"
 
 namespace binade::fast {
 
@@ -61,7 +62,8 @@ struct BlockOperands {
   float of_tensor;  ///< results are scaled by it, too
   const float* in = tile.in;
 
-  static constexpr int group_shift = std::countr_zero(4 * V::lanes);
+  static constexpr int log2_of(std::uint64_t x) { return 63 - leading_zeros(x); }
+  static constexpr int group_shift = log2_of(4 * V::lanes);
 
   void of(const auto* numbers, std::size_t at, F (&out)[4]) const {
     if (shift >= group_shift) {
@@ -230,7 +232,8 @@ struct BlockRounding<V> {
     const ElementCast& cast = tile.to.rule.cast;
     const bool is_positive = cast.zero == ZeroSign::positive;
     const bool is_one = tile.n <= tile.width;
-    const bool each = !is_one && (tile.width % V::lanes != 0 || !std::has_single_bit(tile.width));
+    const bool each =
+        !is_one && (tile.width % V::lanes != 0 || (tile.width & (tile.width - 1)) != 0);
     return BlockOperands<V>{
         .tile = tile,
         .divided = divided,
@@ -238,7 +241,7 @@ struct BlockRounding<V> {
         .unsigned_zeros = is_positive || tile.to.format.twos_complement,
         .shift = is_one ? 31
                  : each ? 0
-                        : std::countr_zero(tile.width),
+                        : BlockOperands<V>::log2_of(tile.width),
         .zero = is_positive ? ZeroSign::kept : cast.zero,
         .before = numbers_of<V>(tile, tile.factors, each, before.data()),
         .after = nullptr,
