@@ -10,6 +10,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -240,14 +241,15 @@ class HypothesisSearch {
     // A mistake of some elements means something where the others are right.
     if (equal == 0 || 2 * (base.equal + equal) < elements()) return false;
     tell(fmt::format("{}, {} ({} of these {} elements are equal so)", best->words,
-                     place_words(rest, base), equal, rest.size()),
+                     place_words(rest, base, *best), equal, rest.size()),
          base.equal + equal, command(base.core, base.model));
     return true;
   }
 
-  /// Where the elements lie that a model gets wrong: by the sign of its sums, or by rows and
-  /// columns.
-  std::string place_words(const std::vector<std::size_t>& wrong, const TestedChange& base) const {
+  /// Where the elements lie that a model gets wrong and a change makes right: by the sign of its
+  /// sums, or by rows and columns.
+  std::string place_words(const std::vector<std::size_t>& wrong, const TestedChange& base,
+                          const Change& change) const {
     std::size_t negative = 0;
     for (std::size_t at = 0; at < elements(); ++at) {
       negative += number_in(base.d[at], given_.types.d) < 0 ? 1U : 0U;
@@ -255,7 +257,8 @@ class HypothesisSearch {
     const bool all = std::ranges::all_of(
         wrong, [&](std::size_t at) { return number_in(base.d[at], given_.types.d) < 0; });
     if (all && 20 * wrong.size() > 19 * negative) {
-      return "where the sum is below 0, as by a LeakyReLU";
+      const bool is_slope = change.alpha > 0 && change.alpha < 1;
+      return std::string("where the sum is below 0") + (is_slope ? ", as by a LeakyReLU" : "");
     }
     return "in " + region_words(given_.run, wrong);
   }
@@ -437,13 +440,24 @@ class HypothesisSearch {
     const KernelCase under = changed(given_, change);
     const NearSums sums = near_sums(under);
     std::size_t far = 0, zeros = 0;
+    double largest_zero = 0, least_other = std::numeric_limits<double>::infinity();
     for (std::size_t at = 0; at < elements(); ++at) {
+      const double size = std::abs(sums.exact[at]);
+      if (sums.found[at] != 0) least_other = std::min(least_other, size);
       if (found.right[at] || is_near(sums, at, under.types.d)) continue;
       ++far;
-      zeros += sums.found[at] == 0 ? 1U : 0U;
+      if (sums.found[at] != 0) continue;
+      ++zeros;
+      largest_zero = std::max(largest_zero, size);
     }
     if (far == 0) return within_rounding;
     const std::size_t others = elements() - found.equal;
+    if (zeros == far && largest_zero < 1.01 * least_other) {
+      return fmt::format(
+          "; {} of the others hold 0, where the result is below about {:.3g} in "
+          "magnitude",
+          far, largest_zero);
+    }
     if (zeros == far) return fmt::format("; {} of the others hold 0, as by dropout or a mask", far);
     return far == others
                ? fmt::format("; the other {} lie further off than rounding", far)

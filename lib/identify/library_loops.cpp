@@ -114,11 +114,21 @@ class LibraryLoops {
     }
   }
   /// Adds OpenBLAS's sgemv of a matrix by rows: lanes of vectors that are taken in turns, where
-  /// what is no whole turn comes first.
+  /// what is no whole turn comes first. Its cores add what is no whole vector in different ways.
   void short_turns(Split of_lanes, Split vectors) {
-    vectors.short_first = true;
-    if (k_ / of_lanes.parts % vectors.parts == 0) return;
-    of_lanes.tail_first = k_ % of_lanes.parts != 0;
+    vectors.short_first = k_ / of_lanes.parts % vectors.parts != 0;
+    if (k_ % of_lanes.parts == 0) {
+      if (vectors.short_first) add(of_lanes, vectors);
+      return;
+    }
+    Split after = of_lanes, by_products = of_lanes;
+    after.tail_after = true;
+    by_products.tail_first = true;
+    by_products.tail_mul_add = plain_.types.d;
+    add(by_products, vectors);
+    if (!vectors.short_first) return;
+    add(after, vectors);
+    of_lanes.tail_first = true;
     add(of_lanes, vectors);
   }
   void blocks() {

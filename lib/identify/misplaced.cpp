@@ -72,14 +72,15 @@ std::string tiles_words(const KernelRun& run, std::span<const std::size_t> eleme
       std::vector<std::string> places;
       std::size_t held = 0;
       const auto is_whole = [&](std::size_t row, std::size_t column) {
-        std::size_t inside = 0, all = 0;
-        for (std::size_t i = row; i < std::min(run.m, row + rows); ++i) {
-          for (std::size_t j = column; j < std::min(run.n, column + columns); ++j, ++all) {
-            inside += is_in[i * run.n + j] ? 1U : 0U;
+        const std::size_t end = std::min(run.m, row + rows),
+                          last = std::min(run.n, column + columns);
+        for (std::size_t i = row; i < end; ++i) {
+          for (std::size_t j = column; j < last; ++j) {
+            if (!is_in[i * run.n + j]) return false;
           }
         }
-        held += inside == all ? all : 0;
-        return inside == all;
+        held += (end - row) * (last - column);
+        return true;
       };
       for (std::size_t row = 0; row < run.m; row += rows) {
         for (std::size_t column = 0; column < run.n; column += columns) {

@@ -208,7 +208,8 @@ class FarElements {
       : given_(given), run_(given.run) {
     constexpr std::size_t sampled = 512, kept = 16;
     for (const std::size_t at : some_elements(run_, elements, sampled)) {
-      if (!is_near({}, at)) far_.push_back(at);
+      // An element without a sum would be near to all moves that read nothing but zeros.
+      if (number_in(run_.d[at], given.types.d) != 0 && !is_near({}, at)) far_.push_back(at);
     }
     std::vector<std::size_t> some;
     for (const std::size_t i : spread_places(far_.size(), kept)) some.push_back(far_[i]);

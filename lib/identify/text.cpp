@@ -159,7 +159,9 @@ std::string together_text(const Identification& x, const Together& all) {
     out += fmt::format("All but {} of {} elements{}, ", all.undecided.size(), x.result.elements,
                        parts.size() == 1 ? "" : " between them");
   }
-  if (is_ring(parts)) {
+  if (parts.size() == 1) {
+    out += "by one model\n";
+  } else if (is_ring(parts)) {
     out += fmt::format(
         "as in a ring of {} parts, which begins with another one in each chunk of "
         "rows\n",
@@ -173,9 +175,11 @@ std::string together_text(const Identification& x, const Together& all) {
                        command_of(x, part.candidate));
   }
   if (!all.undecided.empty()) {
-    out += fmt::format("  the other {}, {}, {} too few to tell by which model\n",
-                       all.undecided.size(), region_words(x.runs[0], all.undecided),
-                       all.undecided.size() == 1 ? "is" : "are");
+    out += fmt::format(
+        "  the other {}, {}: too few to tell whether {} added in another order, as at edges, or "
+        "wrong\n",
+        all.undecided.size(), region_words(x.runs[0], all.undecided),
+        all.undecided.size() == 1 ? "it is" : "they are");
   }
   return out;
 }
@@ -280,7 +284,7 @@ std::string none_text(const Identification& x, const Together& all) {
   }
   const std::size_t n = all.parts.size(), left = all.undecided.size();
   if (left > 0) {
-    return out + fmt::format("; {} all but {} of {} elements{}, too few to tell by which others\n",
+    return out + fmt::format("; {} all but {} of {} elements{}\n",
                              n == 1 ? "one explains" : fmt::format("{} explain", n), left,
                              x.result.elements, n == 1 ? "" : " between them");
   }
@@ -437,7 +441,11 @@ std::string identification_text(const Identification& x, std::size_t show) {
                        command_of(x, x.candidate(r.open[i])));
   }
   // What gives every bit comes before what gives some.
-  const Together all = together(x);
+  // One model alone is what mistakes begin with.
+  Together all = together(x);
+  const bool is_told = std::ranges::any_of(
+      x.hypotheses.told, [](const KernelHypothesis& one) { return one.elements > 0; });
+  if (all.parts.size() == 1 && is_told) all = {};
   if (!has_whole_hypothesis(x)) out += together_text(x, all);
   out += hypotheses_text(x);
   if (has_whole_hypothesis(x)) out += together_text(x, all);

@@ -163,6 +163,11 @@ Cover ring(const Identification& x) {
   return {};
 }
 
+Cover nearest_alone(const Identification& x) {
+  const Candidate& nearest = x.candidate(x.result.rejected[0]);
+  return {{nearest}, {mask_of(x, nearest)}};
+}
+
 /// Returns the models of tiles whose K is cut elsewhere each.
 Cover uneven_cover(const Identification& x) {
   Cover out;
@@ -372,11 +377,14 @@ Together together(const Identification& x) {
     Cover uneven = by_chance ? uneven_cover(x) : Cover{};
     if (!is_chance(uneven, run, r.tried)) {
       found = std::move(uneven);
-    } else if (!found.masks.empty()) {
+    } else {
+      if (found.masks.empty()) found = nearest_alone(x);
       out.undecided = without_chance(found, by_chance ? 1 : 2, run, r.tried);
+      if (found.masks.size() == 1) out.undecided = uncovered_by(found.masks, run.size());
       // Of narrow numbers, one model explains most by chance.
       const bool is_wide = x.types.d.precision >= binary32.precision;
-      if (by_chance && (is_chance(found, run, r.tried) || !is_wide)) return {};
+      const bool are_few = out.undecided.size() * undecided_of <= run.size();
+      if (by_chance && (is_chance(found, run, r.tried) || !is_wide || !are_few)) return {};
     }
   }
   const TileEdges tiles = out.undecided.empty() ? tiles_of(found, run) : TileEdges{};

@@ -24,7 +24,8 @@ struct TogetherPart {
   std::vector<std::size_t> whole_tiles = {};  ///< the same of tiles, by their first elements
 };
 
-/// The models, and the elements that none of them explains: so few that many models would.
+/// The models, and the elements that none of them explains: so few that many models would, or that
+/// are wrong.
 struct Together {
   std::vector<TogetherPart> parts = {};
   /// Rows and columns of the largest tiles each of which one model explains as a whole; 0: of none.

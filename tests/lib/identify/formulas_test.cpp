@@ -111,6 +111,24 @@ TEST_CASE("other functions of the sums, with what is measured of them") {
         }).starts_with("as if about 0.75 were added to each element"));
 }
 
+TEST_CASE("a curve is not told of what a constant, a limit or the sign leave") {
+  const auto has_no_curve = [](const std::string& words) {
+    CAPTURE(words);
+    for (const char* const curve : {"exp", "tanh", "sigmoid", "gelu", "silu", "mish", "softmax"}) {
+      CHECK(words.find(curve) == std::string::npos);
+    }
+  };
+  Matrices x;
+  for (float& one : x.a) one = std::ldexp(one, -20);
+  std::vector<float> d = x.right();
+  for (float& one : d) one += 1;  // exp(x) is 1 + x here
+  const KernelHypotheses found = hypotheses_about(x, d);
+  REQUIRE(!found.told.empty());
+  CHECK(found.told[0].words.starts_with("as if about 1 were added to each element"));
+  has_no_curve(first_words([](float y) { return std::clamp(32 * y, -1.0F, 1.0F); }));
+  has_no_curve(first_words([](float y) { return y > 0 ? 1.0F : -1.0F; }));
+}
+
 TEST_CASE("an addend of each column that was not given, parts cut off at 0, and a softmax") {
   const Matrices x;
   std::vector<float> d = x.right();
@@ -167,9 +185,10 @@ TEST_CASE("sums of two products of bytes that saturate to 16 bits") {
   const KernelHypotheses found =
       hypotheses_of(identify({u8, s8, s32, s32, s32}, {run}, {}, {.nearest = 1}));
   REQUIRE(!found.told.empty());
-  CHECK(found.told[0].words ==
-        "as if sums of two products saturated to 16 bits (vpmaddubsw): 576 of 576 elements that "
-        "were tried are equal");
+  CHECK(
+      found.told[0].words ==
+      "as if sums of two products were saturated to 16 bits (vpmaddubsw): 576 of 576 elements that "
+      "were tried are equal");
 }
 
 }  // namespace
