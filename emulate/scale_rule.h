@@ -88,7 +88,7 @@ enum class Factor : std::uint8_t {
 enum class FourOrSix : std::uint8_t { six, magnitudes, squares, magnitudes_fast, squares_fast };
 
 /// What a NaN is as an element of a format that has none. In one with NaNs it is the NaN whose
-/// fraction bits are set, as of PTX and torch: e5m2's 7F.
+/// fraction bits are set, as of PTX: e5m2's 7F (torch on a CPU keeps the sign of the NaN, too).
 enum class NanElement : std::uint8_t {
   largest,           ///< the largest number, positive (PTX cvt.satfinite)
   zero,              ///< a zero

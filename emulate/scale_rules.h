@@ -68,20 +68,33 @@ inline constexpr std::string_view
     trtllm = "TensorRT-LLM 0193dbd, cpp/tensorrt_llm/kernels/quantization.cuh",
     exact_log2 = "log2 as correctly rounded", exact_reciprocal = "rcp.approx.ftz as 1/x, rounded",
     exact_quotient = "Triton's quotients as correctly rounded",
-    gfx950_cast = "gfx950's v_cvt_scalef32_pk_fp4 as x / scale, to nearest even, saturated",
-    gfx950_software = "on gfx950 v_cvt_scalef32_pk_fp4 stands in the place of the element's steps",
-    med3 = "v_med3_f32 of NaN as the lower limit; on gfx950 some use v_cvt_scalef32_pk_fp8",
+    gfx950_cast =
+        "gfx950's v_cvt_scalef32_pk_fp4 as x / scale, to nearest even, saturated, and NaN "
+        "as the largest number",
+    gfx950_software =
+        "on gfx950 v_cvt_scalef32_pk_fp4 stands in the place of the element's steps; subnormal "
+        "numbers as they are, where aiter's build flushes them",
+    med3 = "v_med3_f32 of NaN as the lower limit",
+    med3_or_instruction =
+        "NaN as by v_med3_f32, the lower limit; fused_qk_norm_rope_cache_quant.cu "
+        "leaves it to v_cvt_pk_fp8_f32, and on gfx1250 it discards its slice's amax",
     unspecified_nonfinite =
         "log2 as correctly rounded; the scale of a block with Inf or NaN as "
         "FF: a conversion that is not specified",
     unspecified_infinite =
         "scales of Inf, NaN and amaxes from 1.75 · 2^127 on as FF: a conversion "
         "that is not specified; numbers of binary16 as those of binary32",
-    products_not_flushed = "rcp.approx.ftz as 1/x, rounded; products as without .ftz",
+    products_not_flushed =
+        "rcp.approx.ftz as 1/x, rounded; numbers and products as without .ftz, which "
+        "its build has",
+    unspecified_nan = "NaN as the largest number: a conversion that is not specified",
+    eager_torch = "torch's eager code; kernels of mslk take its place on some GPUs",
+    x86_nan = "NaNs with the bits that x86 gives them",
+    exact_log2_x86_nan = "log2 as correctly rounded; NaNs with the bits that x86 gives them",
     calibrated = "its MSE calibrator gives some blocks 1.5 times their amax: here none",
     bfloat16_alone =
-        "numbers of other dtypes as those of bfloat16, which alone have this kernel; "
-        "negative products below 2^-150 as +0";
+        "numbers of other dtypes are not rounded to bfloat16, which alone has this kernel; "
+        "negative products below 2^-150 as +0; fused transforms have other steps";
 
 /// A rule whose scales are powers of two.
 constexpr NamedScaleRule power(std::string_view name, const std::array<Format, 5>& elements,
@@ -153,6 +166,9 @@ constexpr NamedScaleRule by_input(NamedScaleRule row) {
 constexpr NamedScaleRule on_cuda(std::string_view name, NamedScaleRule row) {
   row.name = name;
   row.rule.by_reciprocal = true;
+  if (row.rule.cast.nan == NanElement::payload) {
+    row.open = row.open.empty() ? x86_nan : exact_log2_x86_nan;
+  }
   return row;
 }
 
@@ -203,7 +219,7 @@ inline constexpr auto scale_rules = [] {
   const NamedScaleRule torchao_inference = by_input(
       number("torchao_inference", floating_fp8,
              "pytorch/ao 36027d8, torchao/quantization/quant_primitives.py, _choose_scale_float8",
-             {.quotient = Q::over_max, .factor = F::over_scale}));
+             {.quotient = Q::over_max, .factor = F::over_scale}, eager_torch));
   const NamedScaleRule deepgemm_fp8 =
       number("deepgemm", {e4m3}, dg,
              {.quotient = Q::over_max, .factor = F::reciprocal, .least_amax = ten_to_minus_4});
@@ -250,7 +266,8 @@ inline constexpr auto scale_rules = [] {
                                                          {.quotient = Q::over_max_wide_encode,
                                                           .factor = F::over_quotient,
                                                           .zero_code = 0x20,
-                                                          .cast = modelopt_cast}));
+                                                          .cast = modelopt_cast},
+                                                         unspecified_nan));
   return std::to_array<NamedScaleRule>({
       // Powers of two, in e8m0.
       power("ocp", {}, "OCP MX 1.0, 6.3, which leaves Inf and NaN open: here the block is NaN",
@@ -292,7 +309,7 @@ inline constexpr auto scale_rules = [] {
       power("aiter", {e2m1}, aiter, aiter_steps(ten_to_minus_10, {}), gfx950_cast),
       power("aiter", {e4m3, e4m3fnuz}, aiter, aiter_steps(ten_to_minus_10, vllm_cast), med3),
       power("aiter_rope", {e4m3, e4m3fnuz}, aiter_rope, aiter_steps(ten_to_minus_8, vllm_cast),
-            med3),
+            med3_or_instruction),
       power("aiter_up", {e2m1}, aiter_mxfp4, aiter_steps(0, aiter_cast), gfx950_software),
       power("aiter_down", {e2m1}, aiter_mxfp4,
             {.quotient = Q::over_power,
@@ -370,9 +387,10 @@ inline constexpr auto scale_rules = [] {
              .inf_code = 0xFF,
              .nan_code = 0xFF},
             unspecified_infinite),
-      power("flashinfer", {e2m1}, flashinfer, trtllm_steps(R::up_flushed, {}), exact_reciprocal),
+      power("flashinfer", {e2m1}, flashinfer, trtllm_steps(R::up_flushed, {}),
+            products_not_flushed),
       power("flashinfer", {e4m3}, flashinfer, trtllm_steps(R::up_flushed, clamped_cast),
-            exact_reciprocal),
+            products_not_flushed),
       power("trtllm", {e2m1, e4m3}, trtllm, trtllm_steps(R::up, {}), exact_reciprocal),
       // Numbers of binary32.
       by_input(number("te", {e4m3, e5m2}, te_recipe, te_steps)),
@@ -444,7 +462,6 @@ inline constexpr auto scale_rules = [] {
       modelopt_4over6,
       on_cuda("modelopt_4over6_cuda", modelopt_4over6),
       compressed_nvfp4,
-      on_cuda("compressed_tensors_cuda", compressed_nvfp4),
       nvfp4("vllm", vllm_fp4,
             {.quotient = Q::max_encode, .factor = F::flushed_reciprocal, .nan_is_amax = false},
             exact_reciprocal),

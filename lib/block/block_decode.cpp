@@ -60,6 +60,21 @@ std::vector<std::uint64_t> squeezed(std::vector<std::uint64_t> shape) {
   return shape;
 }
 
+/// Whether scales have the shape of others with its axes exchanged: they would be as many.
+bool is_transpose(const std::vector<std::uint64_t>& scales,
+                  const std::vector<std::uint64_t>& wanted) {
+  std::vector<std::uint64_t> turned = squeezed(scales);
+  std::ranges::reverse(turned);
+  return turned.size() > 1 && turned == squeezed(wanted) && squeezed(scales) != turned;
+}
+
+/// Whether nobody says that scales are in another order than row by row.
+bool may_be_row_major(const DecodeRule& rule, const TensorFile& file) {
+  if (rule.scale_layout != nullptr) return rule.scale_layout->name == "row_major";
+  const std::string told = metadata_of(file, "binade.scale_layout");
+  return told.empty() || told == "row_major";
+}
+
 /// The order of a plan's scales. Where neither the caller nor the file tells it, that of the names,
 /// if the shape is that of scales in this order.
 const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
@@ -125,6 +140,10 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
     out.view = block_view(f, out.shape, axis_of_file(rule, file));
   } catch (const Error& e) {
     throw error_in(file.path(), printable(name, 60) + ": " + e.what(), "choose another --axis");
+  }
+  if (is_transpose(scales.shape, out.view.scale_shape) && may_be_row_major(rule, file)) {
+    throw not_of(file, scales,
+                 "scales " + shape_text(out.view.scale_shape) + ", but their transpose,", format);
   }
   out.order = &order_of_file(rule, file, out);
   const ScaleGrid filled = out.order->filled(grid_of(out.view.scale_shape));

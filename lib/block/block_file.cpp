@@ -122,7 +122,8 @@ std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& inf
   const CheckpointLayout& layout = *rule.layout;
   std::vector<BlockPart> out;
   if (format.tensor_scale) {
-    out.push_back({{part_name(layout.tensor, info.name), *find_dtype("F32"), {}}});
+    const std::vector<std::uint64_t> ones(static_cast<std::size_t>(layout.tensor_axes), 1);
+    out.push_back({{part_name(layout.tensor, info.name), *find_dtype("F32"), ones}});
     if (made != nullptr) {
       out.back().bytes = bytes_of_word(tensor_scale_part(layout.part, made->tensor));
     }

@@ -31,6 +31,7 @@ struct CheckpointLayout {
   /// behind its last dot.
   std::string_view elements, scales, tensor;
   TensorScalePart part = TensorScalePart::decode;
+  int tensor_axes = 0;                          ///< of the array that holds it, of 1 each
   std::string_view scale_layout = "row_major";  ///< of scale_layout.h
   std::string_view formats{};                   ///< block formats that the stack has; empty: all
   std::string_view as_bytes{};                  ///< dtypes that it writes as U8

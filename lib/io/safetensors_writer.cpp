@@ -18,8 +18,11 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const Te
   for (const TensorSpec& tensor : tensors) {
     const auto size = extent(tensor.shape, tensor.dtype);
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-    if (!size || size->bytes > most - left_ || tensor.name == "__metadata__" ||
-        header.contains(tensor.name)) {
+    if (header.contains(tensor.name)) {
+      throw error_in(path, "two tensors would be '" + printable(tensor.name) + "'",
+                     "leave one out, or give it another name");
+    }
+    if (!size || size->bytes > most - left_ || tensor.name == "__metadata__") {
       throw error_in(path,
                      "tensor '" + printable(tensor.name) + "' has an impossible shape or name",
                      "give each tensor a name of its own");

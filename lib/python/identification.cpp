@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -156,7 +157,7 @@ std::string tensor_scale_of(Operands& operands, nb::handle x) {
   if (x.is_none()) return "";
   if (!PyFloat_Check(x.ptr()) && !PyLong_Check(x.ptr())) return operands.add(x, "tensor_scale");
   const double value = number_of("tensor_scale", x);
-  if (static_cast<double>(static_cast<float>(value)) != value) {
+  if (!std::isnan(value) && static_cast<double>(static_cast<float>(value)) != value) {
     throw Error("tensor_scale: a number that binary32 does not have; round it first");
   }
   return fmt::format("{:.9g}", value);

@@ -15,10 +15,14 @@
 namespace binade {
 namespace {
 
-/// Formats that stacks have besides the rows of the table: DeepGEMM's powers of two, and torchao's
-/// NVFP4 of one level.
-constexpr std::array<std::string_view, 3> formats_beside{
-    "e4m3:block=1x128:scale=e8m0", "e4m3:block=128x128:scale=e8m0", "e2m1:block=1x16:scale=ue4m3"};
+/// Formats that stacks have besides the rows of the table: DeepGEMM's powers of two, torchao's
+/// NVFP4 of one level, and FP8 of gradients and of AMD.
+constexpr std::array<std::string_view, 9> formats_beside{
+    "e4m3:block=1x128:scale=e8m0",         "e4m3:block=128x128:scale=e8m0",
+    "e2m1:block=1x16:scale=ue4m3",         "e5m2:block=1x128:scale=binary32",
+    "e5m2:block=row:scale=binary32",       "e5m2:block=tensor:scale=binary32",
+    "e4m3fnuz:block=1x128:scale=binary32", "e4m3fnuz:block=row:scale=binary32",
+    "e4m3fnuz:block=tensor:scale=binary32"};
 
 std::vector<NamedOrCustomBlock> formats_to_read() {
   std::vector<NamedOrCustomBlock> out;

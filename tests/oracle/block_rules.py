@@ -725,9 +725,8 @@ def vllm_nvfp4(block, element, tensor_amax, guard):
     return Result(code, cvt(element, all_mul(block, factor)))
 
 
-@rule({"compressed_tensors": {"cuda": False}, "compressed_tensors_cuda": {"cuda": True}}, "ue4m3", ["e2m1"], tensor=True,
-      by_dtype=True)
-def compressed_tensors_nvfp4(block, element, tensor_amax, dtype, cuda):
+@rule(["compressed_tensors"], "ue4m3", ["e2m1"], tensor=True, by_dtype=True)
+def compressed_tensors_nvfp4(block, element, tensor_amax, dtype):
     """vllm-project/compressed-tensors 0.20.1, quantization/utils/helpers.py, generate_gparam, calculate_qparams.
 
     S = (1 / max(amax, the least normal number)) * 2688 and amax / 6 in the dtype of the input, and their product in binary32, as
@@ -735,6 +734,6 @@ def compressed_tensors_nvfp4(block, element, tensor_amax, dtype, cuda):
     stored. y < 0 has the sign."""
     factor = held(dtype, mul(held(dtype, div(ONE, max(tensor_amax, dtype.least_normal))), of(2688)))
     factor = ONE if factor >= INF else factor
-    code = e4m3_code(mul(factor, held(dtype, scalar_quotient(amax_kept(block), element.max, cuda)))) or 0x20
+    code = e4m3_code(mul(factor, held(dtype, scalar_quotient(amax_kept(block), element.max, False)))) or 0x20
     ys = all_div(block, div(e4m3_number(code), factor))
     return Result(code, [convert(E2M1, y, 7, zero="plus") for y in ys])

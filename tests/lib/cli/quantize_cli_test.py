@@ -207,6 +207,14 @@ class Quantize(CliCase):
                                                      for name, row in header.items())))
         call = ("quantize", "bare.safetensors", "bare_back.safetensors", "--decode", "--format", "mxfp4")
         self.assertRegex(self.complaint(*call), r"as 128x4 or te would fill them, .*; say it by --scale-layout")
+        self.good("quantize", "in.safetensors", "one.safetensors", "--format", "mxfp4", "--encode", "--include", "l.weight")
+        header, data = parts_of_safetensors(self.read("one.safetensors"))
+        header["l.weight_scale"]["shape"].reverse()
+        self.write("turned.safetensors", safetensors(*((name, row["dtype"], row["shape"], data[slice(*row["data_offsets"])])
+                                                       for name, row in header.items() if name != "__metadata__")))
+        for order in ((), ("--scale-layout", "row_major")):
+            self.assertRegex(self.complaint("quantize", "turned.safetensors", "o.safetensors", "--decode", "--format", "mxfp4", *order),
+                             r"l\.weight_scale: F8_E8M0 \(2, 4\), ")
         self.good(*call, "--scale-layout", "128x4")
         values = [parts_of_safetensors(self.read(name + ".safetensors")) for name in ("told", "bare_back")]
         one, two = (data[slice(*header["l.weight"]["data_offsets"])] for header, data in values)

@@ -268,11 +268,11 @@ class Files(unittest.TestCase):
                 factor = np.float32(1) / np.abs(self.x["fc.weight"]).max() * np.float32(2688)
                 self.assertEqual(parts["fc.weight_global_scale"], factor.tobytes())
         self.assertEqual(parts["fc.weight._amax_rowwise"], np.abs(self.x["fc.weight"]).max().tobytes())
-        self.assertEqual(shapes["fc.weight._rowwise_scale_inv"], ("U8", (256, 8)))
+        self.assertEqual((shapes["fc.weight._rowwise_scale_inv"], shapes["fc.weight._amax_rowwise"]), (("U8", (256, 8)), ("F32", (1,))))
         _, shapes, _ = self.quantized("--format", "mxfp8_e4m3", "--encode", "--layout", "modelopt")
         self.assertEqual((shapes["fc.weight"][0], shapes["fc.weight_scale"][0]), ("F8_E4M3", "U8"))
         parts, shapes, _ = self.quantized("--format", "fp8_128x128", "--encode", "--layout", "deepseek")
-        codes, scales, _ = binade.encode(self.x["fc.weight"], "fp8_128x128", scale_rule="deepgemm")
+        codes, scales, _ = binade.encode(self.x["fc.weight"], "fp8_128x128", scale_rule="deepseek")
         self.assertEqual(shapes["fc.weight_scale_inv"], ("F32", (2, 1)))
         self.assertEqual((parts["fc.weight"], parts["fc.weight_scale_inv"]), (codes.tobytes(), scales.tobytes()))
 

@@ -323,6 +323,18 @@ class Unexplained(unittest.TestCase):
         told, text = found(x, e4m3(x / scale), np.array([scale * F(1.37)]))
         self.assertFalse([h for h in told["hypotheses"] if h["what"] == "scales"], text)
 
+    def test_a_scale_of_the_tensor_that_is_nan(self):
+        x = np.random.default_rng(3).standard_normal((4, 64)).astype(F)
+        x[0, 0] = np.nan
+        self.assertIn("modelopt", {name for row in binade.identify_scales(
+            x, *binade.encode(x, "nvfp4", scale_rule="modelopt")).rules for name in row})
+
+    def test_gradients_in_e5m2_need_no_format(self):
+        x = np.random.default_rng(4).standard_normal((8, 256)).astype(F)
+        for spec in ("e5m2:block=1x128:scale=binary32", "e4m3fnuz:block=tensor:scale=binary32"):
+            codes, scales, _ = binade.encode(x, spec, scale_rule="torchao")
+            self.assertNotEqual(binade.identify_scales(x, codes, scales).conclusion, "none", spec)
+
     def test_another_scale_of_the_tensor(self):
         x = numbers((32, 128), 13)
         blocks = x.reshape(32, -1, 16)
