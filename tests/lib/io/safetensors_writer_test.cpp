@@ -72,7 +72,7 @@ TEST_CASE("tensors that the format cannot hold are errors") {
   const auto writing = [&](const Specs& tensors) {
     return error_of([&] { written(folder, tensors, ""); });
   };
-  CHECK(has(writing({{"x", u8, {0}}, {"x", u8, {0}}}), "tensor 'x'"));
+  CHECK(has(writing({{"x", u8, {0}}, {"x", u8, {0}}}), "two tensors would be 'x'"));
   CHECK(has(writing({{"__metadata__", u8, {0}}}), "impossible"));
   CHECK(has(writing({{"x", u8, {1ULL << 32, 1ULL << 32}}}), "impossible"));
   Specs large;  // each fits, their sum exceeds 2^63 - 1
