@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "lib/identify/change_fit.h"
@@ -45,15 +46,20 @@ struct Move {
   std::function<std::size_t(std::size_t row, std::size_t column)> place;
 };
 
-/// Each square block transposed.
-std::vector<Move> transposed_blocks(const MemoryLayout& of) {
+/// A place by its row and column.
+using RowAndColumn = std::pair<std::size_t, std::size_t>;
+
+/// Moves inside of square blocks of several sides: `place` is where the element in row r and column
+/// c is taken from.
+template <class Place>
+std::vector<Move> in_square_blocks(const MemoryLayout& of, std::string_view before,
+                                   std::string_view after, const Place& place) {
   std::vector<Move> out;
-  for (const std::size_t side : {4, 8, 16, 32}) {
+  for (const std::size_t side : {4, 8, 16, 32, 64}) {
     if (of.rows < side || of.columns < side) continue;
-    out.push_back({fmt::format("each {0}x{0} block of ", side), " transposed",
-                   [of, side](std::size_t r, std::size_t c) {
-                     const std::size_t row = r - r % side + c % side;
-                     const std::size_t column = c - c % side + r % side;
+    out.push_back({fmt::format("{0}each {1}x{1} block of ", before, side), std::string(after),
+                   [of, side, place](std::size_t r, std::size_t c) {
+                     const auto [row, column] = place(r, c, side);
                      const bool inside = row < of.rows && column < of.columns;
                      return inside ? row * of.columns + column : nowhere;
                    }});
@@ -61,24 +67,25 @@ std::vector<Move> transposed_blocks(const MemoryLayout& of) {
   return out;
 }
 
+/// Each square block transposed.
+std::vector<Move> transposed_blocks(const MemoryLayout& of) {
+  return in_square_blocks(of, "", " transposed",
+                          [](std::size_t r, std::size_t c, std::size_t side) {
+                            return RowAndColumn{r - r % side + c % side, c - c % side + r % side};
+                          });
+}
+
 /// In each square block, the quarter above and right of its middle exchanged with the one below and
 /// left: registers of a fragment in another order.
 std::vector<Move> exchanged_quarters(const MemoryLayout& of) {
-  std::vector<Move> out;
-  for (const std::size_t side : {4, 8, 16, 32, 64}) {
-    if (of.rows < side || of.columns < side) continue;
-    out.push_back({fmt::format("in each {0}x{0} block of ", side),
-                   ", the quarters beside the diagonal exchanged",
-                   [of, half = side / 2](std::size_t r, std::size_t c) {
-                     const bool lower = r / half % 2 != 0, right = c / half % 2 != 0;
-                     if (lower == right) return r * of.columns + c;
-                     const std::size_t row = lower ? r - half : r + half;
-                     const std::size_t column = right ? c - half : c + half;
-                     const bool inside = row < of.rows && column < of.columns;
-                     return inside ? row * of.columns + column : nowhere;
-                   }});
-  }
-  return out;
+  return in_square_blocks(
+      of, "in ", ", the quarters beside the diagonal exchanged",
+      [](std::size_t r, std::size_t c, std::size_t side) {
+        const std::size_t half = side / 2;
+        const bool lower = r / half % 2 != 0, right = c / half % 2 != 0;
+        if (lower == right) return RowAndColumn{r, c};
+        return lower ? RowAndColumn{r - half, c + half} : RowAndColumn{r + half, c - half};
+      });
 }
 
 /// Tiles numbered by columns where they are placed by rows, or the other way round.

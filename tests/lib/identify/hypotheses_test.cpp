@@ -16,6 +16,7 @@
 #include "emulate/philox.h"
 #include "lib/gemm/named_gemm.h"
 #include "lib/identify/identification.h"
+#include "lib/number/spread_places.h"
 #include "tests/lib/identify/square_kernels.h"
 
 namespace binade::hypotheses_test {
@@ -360,6 +361,53 @@ TEST_CASE("factors of all elements, and of rows") {
   check_first(hypotheses_about(x, d), "the sum scaled by 2^-3");
   for (std::size_t at = 0; at < d.size(); ++at) d[at] *= 1.0F + static_cast<float>(at / side) / 7;
   check_first(hypotheses_about(x, d), "each row scaled by a factor of its own");
+}
+
+TEST_CASE("other elements of C, and integers of four bits taken as unsigned") {
+  Matrices x;
+  std::vector<float> d = x.right();
+  for (std::size_t at = 0; at < d.size(); ++at) d[at] += x.c[at % side];
+  check_first(hypotheses_about(x, d, true), "C's first row added to all rows");
+  for (float& one : x.b) one = std::floor(4 * (std::abs(one) - 1)) - (one < 0 ? 4.0F : 0.0F);
+  const std::vector<float> wrong = x.multiplied([&](std::size_t i, std::size_t j, std::size_t k) {
+    const float b = x.at_b(k, j);
+    return x.at_a(i, k) * (b < 0 ? b + 16 : b);
+  });
+  check_first(hypotheses_about(x, wrong), "B's integers of 4 bits taken as unsigned");
+}
+
+TEST_CASE("D rounded ties away is found where two elements of many are ties") {
+  Matrices x;
+  for (std::size_t k = 0; k < side; ++k) x.a[k] = k == 0 ? 1 : 0;
+  // Between 1 and the next number of binary16, where a sample of 256 elements has none of them.
+  const std::vector<std::size_t> sampled = spread_places(side * side, 256);
+  for (std::size_t j = 0, left = 2; j < side && left > 0; ++j) {
+    if (std::ranges::binary_search(sampled, j)) continue;
+    x.b[j] = 1 + 0x1p-11F;
+    --left;
+  }
+  KernelRun run{side, side, side, false, bits_of_all(x.a), {}, {}, {}, {}};
+  for (std::size_t j = 0; j < side; ++j) {
+    for (std::size_t k = 0; k < side; ++k) {
+      run.b.push_back(std::bit_cast<std::uint32_t>(x.at_b(k, j)));
+    }
+  }
+  std::size_t ties = 0;
+  for (const std::uint64_t sum : bits_of_all(x.right())) {
+    const auto rounded = [&](Rounding way) {
+      return convert(sum, binary32, binary16, {.rounding = way}).bits;
+    };
+    run.d.push_back(rounded(Rounding::ties_to_away));
+    ties += run.d.back() != rounded(Rounding::ties_to_even) ? 1 : 0;
+  }
+  REQUIRE(ties > 0);
+  REQUIRE(20 * ties < side * side);
+  const Identification found =
+      identify({binary32, binary32, binary32, binary16, binary32}, {run}, {}, {.rare = false}, {},
+               {.instructions = false, .tf32 = false});
+  REQUIRE(!found.result.explaining.empty());
+  CHECK(found.candidate(found.result.explaining[0]).model.epilogue.rounding ==
+        Rounding::ties_to_away);
 }
 
 TEST_CASE("a factor of what a dropout leaves") {
