@@ -42,15 +42,24 @@ void block_values_by_definition(const BlockFormat& format, const std::byte* in, 
 
 void block_codes_by_definition(const BlockQuantizer& to, const float* in, std::size_t n,
                                std::size_t width, const std::uint32_t* factors, std::uint64_t first,
-                               const Access&, std::byte* out, EventCounts& counts) {
-  block_codes(to, in, n, width, factors, first, out, counts);
+                               const Access& access, std::byte* out, EventCounts& counts) {
+  const std::size_t bytes = code_bytes(to.format.element);
+  for (std::size_t line = 0; line < access.lines; ++line) {
+    const std::size_t at = line * access.stride;
+    block_codes(to, in + at, n, width, factors, first + at, out + line * access.stride_out * bytes,
+                counts);
+  }
 }
 
 void block_quantize_by_definition(const BlockQuantizer& to, const float* in, std::size_t n,
                                   std::size_t width, const std::uint32_t* factors,
-                                  const std::uint32_t* scales, std::uint64_t first, const Access&,
-                                  float* out, EventCounts& counts) {
-  block_quantize(to, in, n, width, factors, scales, first, out, counts);
+                                  const std::uint32_t* scales, std::uint64_t first,
+                                  const Access& access, float* out, EventCounts& counts) {
+  for (std::size_t line = 0; line < access.lines; ++line) {
+    const std::size_t at = line * access.stride;
+    block_quantize(to, in + at, n, width, factors, scales, first + at,
+                   out + line * access.stride_out, counts);
+  }
 }
 
 BlockScale chosen_scale_by_definition(const BlockQuantizer& to, const float* x, std::size_t n,

@@ -62,11 +62,16 @@ inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 /// How many bytes ahead of a streaming loop its operands are prefetched.
 inline constexpr std::size_t prefetch_distance = 2048;
 
-/// How a kernel of blocks uses memory: results may go past the caches, and as many numbers as it
-/// takes are prefetched meanwhile from `next` on, where the caller goes on.
+/// The lines that a kernel of blocks takes under the same scales, and how it uses memory: results
+/// may go past the caches, and as many numbers as it takes are prefetched meanwhile from `next` on,
+/// where the caller goes on.
 struct Access {
   bool streamed = false;
   const float* next = nullptr;
+  std::size_t lines = 1;
+  /// From a line to the one below it, in numbers, of which the streams of random words have as many
+  /// words, and in results.
+  std::size_t stride = 0, stride_out = 0;
 };
 
 /// One row of the table. Arrays have n elements each; `first` is the number of the first element in

@@ -27,24 +27,32 @@
 
 namespace binade::fast {
 
-/// Numbers that lie within one block or begin with one, and what belongs to their blocks.
+/// Lines of numbers under the same scales: where they begin a block does, or they lie within one.
 struct BlockTile {
   const BlockQuantizer& to;
-  const float* in;
   std::size_t n, width;
   const std::uint32_t* factors;  ///< bits of binary32
   const std::uint32_t* scales;   ///< codes; null where results are codes
-  std::uint64_t first;
-  Access access = {};
 };
 
-/// Returns how the tile that begins with number `begin` uses memory.
+/// One line of a tile.
+struct TileLine {
+  const float* in;
+  std::uint64_t first;
+  bool streamed;
+  const float* next;  ///< which the caller takes after this one; perhaps null
+};
+
+/// Returns a line of the tile that begins with number `begin` of a call's lines.
 template <class V>
-Access access_from(const Access& access, std::size_t begin, bool streamed) {
-  return {streamed, access.next == nullptr ? nullptr : access.next + begin};
+TileLine line_of_tile(const float* in, std::uint64_t first, const Access& access, std::size_t line,
+                      std::size_t begin) {
+  const std::size_t at = line * access.stride + begin;
+  return {in + at, first + at, access.streamed,
+          access.next == nullptr ? nullptr : access.next + at};
 }
 
-/// The numbers of a tile as operands of VectorQuantizer.
+/// The numbers of a line as operands of VectorQuantizer.
 template <class V>
 struct BlockOperands {
   using I = typename V::I;
@@ -60,7 +68,7 @@ struct BlockOperands {
   const std::uint32_t* before;
   const float* after;
   float of_tensor;  ///< results are scaled by it, too
-  const float* in = tile.in;
+  const float* in = nullptr;
 
   static constexpr int log2_of(std::uint64_t x) { return 63 - leading_zeros(x); }
   static constexpr int group_shift = log2_of(4 * V::lanes);
@@ -157,12 +165,16 @@ const T* numbers_of(const BlockTile& tile, const T* of_blocks, bool each, T* out
   return out;
 }
 
-/// How a level's vectors round blocks; `codes` and `values` return false, with nothing done, where
-/// they do not know them. A level without vectors knows none.
+/// How a level's vectors round blocks: a Tile of them is prepared once, and then rounds its lines.
+/// `codes` and `values` return false, with nothing done, where vectors do not know them. A level
+/// without vectors knows none.
 template <class V>
 struct BlockRounding {
-  static bool codes(const BlockTile&, std::byte*, EventCounts&) { return false; }
-  static bool values(const BlockTile&, const float*, float, float*, EventCounts&) { return false; }
+  struct Tile {
+    Tile(const BlockRounding&, const BlockTile&, const float* = nullptr, float = 1) {}
+    static bool codes(const TileLine&, std::byte*, EventCounts&) { return false; }
+    static bool values(const TileLine&, float*, EventCounts&) { return false; }
+  };
   explicit BlockRounding(const Quantizer&) {}
 };
 
@@ -170,7 +182,6 @@ template <class V>
 requires requires { V::lanes; }
 struct BlockRounding<V> {
   using Rounding = VectorQuantizer<V, float, BlockOperands<V>>;
-  using Words = std::array<std::uint32_t, block_tile>;
 
   TileQuantizer<float> quantizer;
   CodeLanes<V, float> code;
@@ -185,42 +196,60 @@ struct BlockRounding<V> {
     }
   }
 
-  bool codes(const BlockTile& tile, std::byte* out, EventCounts& counts) const {
-    Words before;
-    const auto operands = operands_of(tile, before);
-    if (to_codes == nullptr || !operands) return false;
-    to_codes(*operands, out,
-             {quantizer, &code, tile.first, tile.n, tile.access.streamed, counts, {next(tile)}});
-    return true;
-  }
-
-  /// `scales` are those of the blocks as numbers.
-  bool values(const BlockTile& tile, const float* scales, float of_tensor, float* out,
-              EventCounts& counts) const {
-    const bool streamed = tile.access.streamed;
-    Words before;
+  struct Tile {
+    const BlockRounding& rounding;
+    const BlockTile blocks;
+    std::array<std::uint32_t, block_tile> before;
     std::array<float, block_tile> after;
-    auto operands = operands_of(tile, before);
-    if (to_numbers == nullptr || !operands) return false;
-    operands->after = numbers_of<V>(tile, scales, operands->shift == 0, after.data());
-    operands->of_tensor = of_tensor;
-    std::array<float, block_tile> apart;
-    const bool direct = streamed && is_aligned<V>(out);
-    float* const to = streamed && !direct ? apart.data() : out;
-    to_numbers(*operands, reinterpret_cast<std::byte*>(to),
-               {quantizer, nullptr, tile.first, tile.n, direct, counts, {next(tile)}});
-    if (to != out) {
-      stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
-                    tile.n * sizeof(float));
+    std::optional<BlockOperands<V>> operands;
+
+    /// `scales` are those of the blocks as numbers; null where results are codes.
+    Tile(const BlockRounding& how, const BlockTile& tile, const float* scales = nullptr,
+         float of_tensor = 1)
+        : rounding(how), blocks(tile), operands(operands_of(blocks, before)) {
+      if (!operands || scales == nullptr) return;
+      operands->after = numbers_of<V>(blocks, scales, operands->shift == 0, after.data());
+      operands->of_tensor = of_tensor;
     }
-    return true;
-  }
+    Tile(const Tile&) = delete;  // operands point into it
+
+    bool codes(const TileLine& line, std::byte* out, EventCounts& counts) {
+      if (rounding.to_codes == nullptr || !operands) return false;
+      operands->in = line.in;
+      rounding.to_codes(*operands, out,
+                        {rounding.quantizer,
+                         &rounding.code,
+                         line.first,
+                         blocks.n,
+                         line.streamed,
+                         counts,
+                         {next(line)}});
+      return true;
+    }
+    bool values(const TileLine& line, float* out, EventCounts& counts) {
+      if (rounding.to_numbers == nullptr || !operands) return false;
+      operands->in = line.in;
+      const std::size_t n = blocks.n;
+      std::array<float, block_tile> apart;
+      const bool direct = line.streamed && is_aligned<V>(out);
+      float* const to = line.streamed && !direct ? apart.data() : out;
+      rounding.to_numbers(
+          *operands, reinterpret_cast<std::byte*>(to),
+          {rounding.quantizer, nullptr, line.first, n, direct, counts, {next(line)}});
+      if (to != out) {
+        stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
+                      n * sizeof(float));
+      }
+      return true;
+    }
+  };
 
  private:
-  static const std::byte* next(const BlockTile& tile) {
-    return reinterpret_cast<const std::byte*>(tile.access.next);
+  static const std::byte* next(const TileLine& line) {
+    return reinterpret_cast<const std::byte*>(line.next);
   }
-  static std::optional<BlockOperands<V>> operands_of(const BlockTile& tile, Words& before) {
+  static std::optional<BlockOperands<V>> operands_of(
+      const BlockTile& tile, std::array<std::uint32_t, block_tile>& before) {
     const std::size_t blocks = (tile.n + tile.width - 1) / tile.width;
     const bool divided = divides(tile.to.rule);
     std::uint32_t least = ~0U, most = 0;

@@ -131,30 +131,33 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
   const BlockRounding<V> vectors(element);
   const ZeroSign zero = to.rule.cast.zero;
   const std::size_t bytes = code_bytes(to.format.element);
+  const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
+  const bool is_direct = streams && !positive && !to.format.twos_complement;
   each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {
     const std::uint32_t* const of_tile = factors + begin / width;
-    std::byte* const codes = out + begin * bytes;
-    // Codes that are finished first, or do not fill vectors, go past the caches from a copy.
-    std::array<std::byte, block_tile> copy;
-    const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
-    const bool direct = streams && !positive && !to.format.twos_complement && is_aligned<V>(codes);
-    std::byte* const made = streams && !direct ? copy.data() : codes;
-    const BlockTile tile{to,      in + begin, count,         width,
-                         of_tile, nullptr,    first + begin, access_from<V>(access, begin, direct)};
-    if (vectors.codes(tile, made, counts)) {
-      finish_codes<V>(to.format, positive ? zero : ZeroSign::kept, nullptr, count, made);
-      if (made != codes) stream_out<V>(made, codes, count);
-      return;
-    }
-    std::array<float, block_tile> scaled, by;
-    std::memcpy(by.data(), of_tile, (count + width - 1) / width * sizeof(float));
-    const std::vector<std::size_t> specials =
-        scale_tile<V>(to, in + begin, count, width, by.data(), scaled.data(), counts);
-    encode(scaled.data(), codes, count, first + begin, element, counts);
-    finish_codes<V>(to.format, zero, scaled.data(), count, codes);
-    for (const std::size_t i : specials) {
-      definitions().block_codes(to, in + begin + i, 1, 1, factors + (begin + i) / width,
-                                first + begin + i, {}, codes + i * bytes, counts);
+    typename BlockRounding<V>::Tile tile(vectors, {to, count, width, of_tile, nullptr});
+    for (std::size_t line = 0; line < access.lines; ++line) {
+      std::byte* const codes = out + (line * access.stride_out + begin) * bytes;
+      TileLine numbers = line_of_tile<V>(in, first, access, line, begin);
+      // Codes that are finished first, or do not fill vectors, go past the caches from a copy.
+      std::array<std::byte, block_tile> copy;
+      numbers.streamed = is_direct && is_aligned<V>(codes);
+      std::byte* const made = streams && !numbers.streamed ? copy.data() : codes;
+      if (tile.codes(numbers, made, counts)) {
+        finish_codes<V>(to.format, positive ? zero : ZeroSign::kept, nullptr, count, made);
+        if (made != codes) stream_out<V>(made, codes, count);
+        continue;
+      }
+      std::array<float, block_tile> scaled, by;
+      std::memcpy(by.data(), of_tile, (count + width - 1) / width * sizeof(float));
+      const std::vector<std::size_t> specials =
+          scale_tile<V>(to, numbers.in, count, width, by.data(), scaled.data(), counts);
+      encode(scaled.data(), codes, count, numbers.first, element, counts);
+      finish_codes<V>(to.format, zero, scaled.data(), count, codes);
+      for (const std::size_t i : specials) {
+        definitions().block_codes(to, numbers.in + i, 1, 1, of_tile + i / width, numbers.first + i,
+                                  {}, codes + i * bytes, counts);
+      }
     }
   });
   end_streams<V>(access.streamed);
@@ -197,30 +200,37 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
     const std::size_t blocks = (count + width - 1) / width;
     const std::uint32_t *of_tile = factors + begin / width, *tile_scales = scales + begin / width;
     scale_values<V, decode>(to.format.scale, tile_scales, blocks, floats.data());
-    if (!known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity) {
-      std::vector<std::byte> codes(count * bytes);
-      block_codes_tiles<V, encode>(to, in + begin, count, width, of_tile, first + begin, {},
-                                   codes.data(), counts);
-      return block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
-                                           to.tensor.decode, access.streamed, out + begin);
-    }
-    const BlockTile tile{
-        to,      in + begin,  count,         width,
-        of_tile, tile_scales, first + begin, access_from<V>(access, begin, access.streamed)};
-    if (vectors.values(tile, floats.data(), tensor, out + begin, counts)) return;
-    std::array<float, block_tile> scaled, rounded, by;
-    std::memcpy(by.data(), of_tile, blocks * sizeof(float));
-    const std::vector<std::size_t> specials =
-        scale_tile<V>(to, in + begin, count, width, by.data(), scaled.data(), counts);
-    quantize(scaled.data(), rounded.data(), count, first + begin, element, counts);
-    finish_zeros<V>(to, scaled.data(), count, rounded.data());
-    std::vector<float> specials_in;  // out may be in
-    for (const std::size_t i : specials) specials_in.push_back(in[begin + i]);
-    unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, out + begin);
-    for (std::size_t k = 0; k < specials.size(); ++k) {
-      const std::size_t i = specials[k], block = (begin + i) / width;
-      definitions().block_quantize(to, &specials_in[k], 1, 1, factors + block, scales + block,
-                                   first + begin + i, {}, out + begin + i, counts);
+    const bool by_codes =
+        !known || largest_magnitude<V>(floats.data(), blocks) >= block_steps::infinity;
+    typename BlockRounding<V>::Tile tile(vectors, {to, count, width, of_tile, tile_scales},
+                                         floats.data(), tensor);
+    for (std::size_t line = 0; line < access.lines; ++line) {
+      const TileLine numbers = line_of_tile<V>(in, first, access, line, begin);
+      float* const values = out + line * access.stride_out + begin;
+      if (by_codes) {
+        std::vector<std::byte> codes(count * bytes);
+        block_codes_tiles<V, encode>(to, numbers.in, count, width, of_tile, numbers.first, {},
+                                     codes.data(), counts);
+        block_values_tiles<V, decode>(to.format, codes.data(), count, width, tile_scales,
+                                      to.tensor.decode, access.streamed, values);
+        continue;
+      }
+      if (tile.values(numbers, values, counts)) continue;
+      std::array<float, block_tile> scaled, rounded, by;
+      std::memcpy(by.data(), of_tile, blocks * sizeof(float));
+      const std::vector<std::size_t> specials =
+          scale_tile<V>(to, numbers.in, count, width, by.data(), scaled.data(), counts);
+      quantize(scaled.data(), rounded.data(), count, numbers.first, element, counts);
+      finish_zeros<V>(to, scaled.data(), count, rounded.data());
+      std::vector<float> specials_in;  // out may be in
+      for (const std::size_t i : specials) specials_in.push_back(numbers.in[i]);
+      unscale_numbers<V>(rounded.data(), count, width, floats.data(), tensor, values);
+      for (std::size_t k = 0; k < specials.size(); ++k) {
+        const std::size_t i = specials[k], block = i / width;
+        definitions().block_quantize(to, &specials_in[k], 1, 1, of_tile + block,
+                                     tile_scales + block, numbers.first + i, {}, values + i,
+                                     counts);
+      }
     }
   });
   end_streams<V>(access.streamed);

@@ -163,26 +163,28 @@ void quantize_piece(const Kernels& kernels, const BlockQuantizer& to, const Bloc
   const std::size_t bytes = code_bytes(to.format.element), width = pieces.view.length_of_block;
   const bool needs_codes = places.codes != nullptr || places.packed != nullptr;
   assert(places.packed == nullptr || can_pack(pieces));
-  if (places.codes == nullptr) work.codes.resize((piece.end - piece.begin) * bytes);
+  const std::size_t n = piece.end - piece.begin, length = pieces.view.length;
+  const std::size_t at = piece.first_line * length + piece.begin;
   const bool streamed = is_streamed(pieces.view, sizeof(float));
-  each_line(pieces, piece, [&](std::size_t at, std::size_t n) {
-    const Access access{streamed, next_line(pieces, piece, x, at)};
-    if (!needs_codes) {
-      return kernels.block_quantize(to, x + at, n, width, factors, scales, at, access,
-                                    places.values + at, counts);
-    }
-    std::byte* const codes =
-        places.codes == nullptr ? work.codes.data() : places.codes + at * bytes;
-    const bool last =
-        places.codes != nullptr && places.packed == nullptr && places.values == nullptr;
-    kernels.block_codes(to, x + at, n, width, factors, at, {streamed && last, access.next}, codes,
-                        counts);
+  Access access{streamed, next_line(pieces, piece, x, at), piece.lines, length, length};
+  if (!needs_codes) {
+    return kernels.block_quantize(to, x + at, n, width, factors, scales, at, access,
+                                  places.values + at, counts);
+  }
+  const bool apart = places.codes == nullptr;
+  if (apart) work.codes.resize(n * piece.lines * bytes);
+  std::byte* const codes = apart ? work.codes.data() : places.codes + at * bytes;
+  if (apart) access.stride_out = n;
+  access.streamed = streamed && !apart && places.packed == nullptr && places.values == nullptr;
+  kernels.block_codes(to, x + at, n, width, factors, at, access, codes, counts);
+  each_line(pieces, piece, [&](std::size_t from, std::size_t) {
+    const std::byte* const of_line = codes + (from - at) / length * access.stride_out * bytes;
     if (places.packed != nullptr) {
-      kernels.pack_4(codes, n, places.packed + at / 2, NibbleOrder::low_first);
+      kernels.pack_4(of_line, n, places.packed + from / 2, NibbleOrder::low_first);
     }
     if (places.values != nullptr) {
-      kernels.block_values_f32(to.format, codes, n, width, scales, to.tensor.decode, streamed,
-                               places.values + at);
+      kernels.block_values_f32(to.format, of_line, n, width, scales, to.tensor.decode, streamed,
+                               places.values + from);
     }
   });
 }

@@ -211,6 +211,33 @@ ScaledBlocks blocks_of(const RuleCase& one, std::uint64_t number, std::size_t n,
   return out;
 }
 
+/// Lines under the scales of ScaledBlocks, of which the first is its numbers.
+struct ScaledLines {
+  std::size_t n = 0;
+  Access access;  ///< of `lines` and strides
+  std::vector<float> in;
+
+  ScaledLines(const ScaledBlocks& x, std::uint64_t number, Random& random) : n(x.in.size()) {
+    access.lines = number % 5 == 1 ? 3 : 1;
+    access.stride = n + number % 4;
+    access.stride_out = n + number % 7;
+    in.resize((access.lines - 1) * access.stride);
+    in.insert(in.begin(), x.in.begin(), x.in.end());
+    for (std::size_t line = 1; line < access.lines; ++line) {
+      std::ranges::copy(block_numbers(n, x.width, number, random),
+                        in.begin() + static_cast<std::ptrdiff_t>(line * access.stride));
+    }
+  }
+  std::size_t size_out() const { return (access.lines - 1) * access.stride_out + n; }
+  /// Calls run(number of the first operand, number of the first result) for each line.
+  template <class Run>
+  void each(const Run& run) const {
+    for (std::size_t line = 0; line < access.lines; ++line) {
+      run(line * access.stride, line * access.stride_out);
+    }
+  }
+};
+
 /// The code of a NaN or an infinity, where the format has one.
 std::uint32_t nonfinite_scale(const Format& f) {
   return f == binary32 ? block_steps::infinity : f == e8m0 ? 0xFF : 0x7F;
@@ -225,18 +252,23 @@ Verdict judge_block_codes(const Kernels& kernels) {
       ++number;
       const std::size_t n = i == 7 ? 5003 : lengths[number % lengths.size()];
       const ScaledBlocks x = blocks_of(one, number, n, random);
-      const std::size_t bytes = n * code_bytes(x.to.format.element);
+      const ScaledLines lines(x, number, random);
+      const std::size_t bytes = code_bytes(x.to.format.element);
       const std::uint64_t first = starts[number * 5 % starts.size()];
       begin(verdict, one,
             "width " + std::to_string(x.width) + ", n " + std::to_string(n) + ", " +
                 std::string(rounding_name(x.to.attributes.rounding)));
-      std::vector<std::byte> want(bytes);
+      std::vector<std::byte> want(lines.size_out() * bytes, std::byte{0xA5});
       EventCounts want_counts, counts;
-      block_codes(x.to, x.in.data(), n, x.width, x.factors.data(), first, want.data(), want_counts);
-      Walled<float> from(x.in, number % 4);
-      Walled<std::byte> out(bytes, number / 4 % 16);
-      const Access access{.streamed = number % 2 == 0,
-                          .next = number % 3 == 0 ? from.data() : nullptr};
+      lines.each([&](std::size_t at, std::size_t to) {
+        block_codes(x.to, lines.in.data() + at, n, x.width, x.factors.data(), first + at,
+                    want.data() + to * bytes, want_counts);
+      });
+      Walled<float> from(lines.in, number % 4);
+      Walled<std::byte> out(want.size(), number / 4 % 16);
+      Access access = lines.access;
+      access.streamed = number % 2 == 0;
+      access.next = number % 3 == 0 ? from.data() : nullptr;
       kernels.block_codes(x.to, from.data(), n, x.width, x.factors.data(), first, access,
                           out.data(), counts);
       verdict.compare<std::byte>(out.span(), want);
@@ -264,15 +296,21 @@ Verdict judge_block_quantize(const Kernels& kernels) {
       begin(verdict, one,
             "width " + std::to_string(x.width) + ", n " + std::to_string(n) + ", " +
                 std::string(rounding_name(x.to.attributes.rounding)));
-      std::vector<float> want(n);
+      ScaledLines lines(x, number, random);
+      const bool in_place = number % 3 == 0;
+      if (in_place) lines.access.stride_out = lines.access.stride;
+      Walled<float> from(lines.in, number % 4), out(lines.size_out(), number / 4 % 17);
+      float* const result = in_place ? from.data() : out.data();
+      std::vector<float> want(result, result + lines.size_out());
       EventCounts want_counts, counts;
-      block_quantize(x.to, x.in.data(), n, x.width, x.factors.data(), x.codes.data(), first,
-                     want.data(), want_counts);
-      Walled<float> from(x.in, number % 4), out(n, number / 4 % 17);
-      float* const result = number % 3 == 0 ? from.data() : out.data();
+      lines.each([&](std::size_t at, std::size_t to) {
+        block_quantize(x.to, lines.in.data() + at, n, x.width, x.factors.data(), x.codes.data(),
+                       first + at, want.data() + to, want_counts);
+      });
+      lines.access.streamed = number % 2 == 0;
       kernels.block_quantize(x.to, from.data(), n, x.width, x.factors.data(), x.codes.data(), first,
-                             {.streamed = number % 2 == 0}, result, counts);
-      verdict.compare<float>({result, n}, want);
+                             lines.access, result, counts);
+      verdict.compare<float>({result, lines.size_out()}, want);
       kernel_test::compare_counts(verdict, counts, want_counts);
       verdict.require(from.is_whole() && out.is_whole(), "wrote outside the array");
     }
@@ -380,7 +418,7 @@ void block_codes_with_faults(const BlockQuantizer& to, const float* in, std::siz
                              std::size_t width, const std::uint32_t* factors, std::uint64_t first,
                              const Access& access, std::byte* out, EventCounts& counts) {
   called(behind<&Kernels::block_codes>, to, in, n, width, factors, first, access, out, counts);
-  plant(out, n * code_bytes(to.format.element), &counts);
+  plant(out, ((access.lines - 1) * access.stride_out + n) * code_bytes(to.format.element), &counts);
 }
 template <std::floating_point T, Kernels::BlockValues<T> Kernels::*entry>
 void block_values_with_faults(const BlockFormat& format, const std::byte* in, std::size_t n,
@@ -395,7 +433,7 @@ void block_quantize_with_faults(const BlockQuantizer& to, const float* in, std::
                                 const Access& access, float* out, EventCounts& counts) {
   called(behind<&Kernels::block_quantize>, to, in, n, width, factors, scales, first, access, out,
          counts);
-  plant(out, n, &counts);
+  plant(out, (access.lines - 1) * access.stride_out + n, &counts);
 }
 BlockScale chosen_scale_with_faults(const BlockQuantizer& to, const float* x, std::size_t n,
                                     std::uint32_t amax) {
