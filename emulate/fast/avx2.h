@@ -79,6 +79,7 @@ struct Avx2Integers {
   /// In lanes of 16 bits, unsigned: a - b, or 0 where a < b.
   static I sub_to_zero(I a, I b) { return _mm256_subs_epu16(a, b); }
   static I bit_xor(I a, I b, I c) { return bit_xor(bit_xor(a, b), c); }
+  static I or_masked(I a, I b, I mask) { return bit_or(a, bit_and(b, mask)); }  ///< a | (b & mask)
 
   static M both(M a, M b) { return bit_and(a, b); }
   static M either(M a, M b) { return bit_or(a, b); }
@@ -298,6 +299,7 @@ struct Avx2<double> : Avx2Integers {
   static I sub(I a, I b) { return _mm256_sub_epi64(a, b); }
   static I shift_left(I a, int by) { return _mm256_sll_epi64(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi64(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right_each(I a, I by) { return _mm256_srlv_epi64(a, by); }
   static I min(I a, I b) { return select(greater(a, b), b, a); }
   static I max(I a, I b) { return select(greater(a, b), a, b); }
 

@@ -76,6 +76,7 @@ struct Avx512Integers {
   /// In lanes of 16 bits, unsigned: a - b, or 0 where a < b.
   static I sub_to_zero(I a, I b) { return _mm512_subs_epu16(a, b); }
   static I bit_xor(I a, I b, I c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+  static I or_masked(I a, I b, I mask) { return _mm512_ternarylogic_epi64(a, b, mask, 0xF8); }
 };
 
 /// Lanes of `size` bytes, as Avx2Codes of avx2.h, but in the order of memory as soon as they are
@@ -285,6 +286,7 @@ struct Avx512<double> : Avx512Integers {
   static I sub(I a, I b) { return _mm512_sub_epi64(a, b); }
   static I shift_left(I a, int by) { return _mm512_sll_epi64(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm512_srl_epi64(a, _mm_cvtsi32_si128(by)); }
+  static I shift_right_each(I a, I by) { return _mm512_srlv_epi64(a, by); }
   static I min(I a, I b) { return _mm512_min_epi64(a, b); }
   static I max(I a, I b) { return _mm512_max_epi64(a, b); }
 

@@ -52,6 +52,39 @@ TileLine line_of_tile(const float* in, std::uint64_t first, const Access& access
           access.next == nullptr ? nullptr : access.next + at};
 }
 
+/// Gives codes of one byte the signs that zeros have, and then two's complement where the format
+/// has it. Signs that numbers decide need these, scaled.
+template <class V>
+void finish_codes(const BlockFormat& format, ZeroSign zero, const float* scaled, std::size_t n,
+                  std::byte* codes) {
+  const auto each = [&](const auto& step) {
+    for (std::size_t i = 0; i < n; ++i) {
+      codes[i] = static_cast<std::byte>(step(std::to_integer<std::uint8_t>(codes[i]), i));
+    }
+  };
+  const Format& f = format.element;
+  const auto sign = static_cast<std::uint8_t>(1U << (f.bits() - 1));
+  const auto of_zeros = [&](std::uint8_t code_of_zero) {
+    each([=](std::uint8_t code, std::size_t i) { return scaled[i] == 0 ? code_of_zero : code; });
+  };
+  if (f.has_negative_zero()) {
+    switch (zero) {
+      case ZeroSign::kept: break;
+      case ZeroSign::of_negative: of_zeros(0); break;
+      case ZeroSign::minus_zero: of_zeros(sign); break;
+      case ZeroSign::positive:
+        each([=](std::uint8_t code, std::size_t) { return code == sign ? std::uint8_t{0} : code; });
+        break;
+    }
+  }
+  if (!format.twos_complement) return;
+  const auto mask = static_cast<std::uint8_t>(2 * sign - 1);
+  each([=](std::uint8_t code, std::size_t) {
+    const auto negative = static_cast<std::uint8_t>((0U - (code ^ sign)) & mask);
+    return (code & sign) != 0 ? negative : code;
+  });
+}
+
 /// The numbers of a line as operands of VectorQuantizer.
 template <class V>
 struct BlockOperands {
@@ -139,6 +172,8 @@ struct BlockOperands {
     if constexpr (codes) {
       definitions().block_codes(tile.to, &x, 1, 1, tile.factors + block, first + at, {}, out,
                                 counts);
+      // A tile's codes are finished when all are made, and twice is back again.
+      finish_codes<V>(tile.to.format, ZeroSign::kept, nullptr, 1, out);
     } else {
       definitions().block_quantize(tile.to, &x, 1, 1, tile.factors + block, tile.scales + block,
                                    first + at, {}, reinterpret_cast<float*>(out), counts);

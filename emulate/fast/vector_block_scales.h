@@ -27,7 +27,7 @@ namespace binade::fast {
 /// The steps of a rule over a tile's blocks.
 template <class V>
 struct BlockScaleTile {
-  static constexpr std::size_t size = 1024;
+  static constexpr std::size_t size = 512;
   using Floats = std::array<float, size>;
   using Words = std::array<std::uint32_t, size>;
 

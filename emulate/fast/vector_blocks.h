@@ -53,41 +53,6 @@ ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::s
   return {vanished, seen > block_steps::magnitude};
 }
 
-/// Gives codes of one byte the signs that zeros have, and then two's complement where the format
-/// has it.
-template <class V>
-void finish_codes(const BlockFormat& format, ZeroSign zero, const float* scaled, std::size_t n,
-                  std::byte* codes) {
-  const auto each = [&](const auto& step) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint32_t y = std::bit_cast<std::uint32_t>(scaled[i]) & block_steps::magnitude;
-      codes[i] = static_cast<std::byte>(step(std::to_integer<std::uint8_t>(codes[i]), y == 0));
-    }
-  };
-  const Format& f = format.element;
-  const auto sign = static_cast<std::uint8_t>(1U << (f.bits() - 1));
-  if (f.has_negative_zero()) {
-    switch (zero) {
-      case ZeroSign::kept: break;
-      case ZeroSign::of_negative:
-        each([](std::uint8_t code, bool is_zero) { return is_zero ? std::uint8_t{0} : code; });
-        break;
-      case ZeroSign::minus_zero:
-        each([=](std::uint8_t code, bool is_zero) { return is_zero ? sign : code; });
-        break;
-      case ZeroSign::positive:
-        each([=](std::uint8_t code, bool) { return code == sign ? std::uint8_t{0} : code; });
-        break;
-    }
-  }
-  if (!format.twos_complement) return;
-  const auto mask = static_cast<std::uint8_t>(2 * sign - 1);
-  each([=](std::uint8_t code, bool) {
-    const auto negative = static_cast<std::uint8_t>((0U - (code ^ sign)) & mask);
-    return (code & sign) != 0 ? negative : code;
-  });
-}
-
 /// Returns how elements are rounded once they are scaled.
 template <class V>
 Quantizer element_quantizer(const BlockQuantizer& to) {

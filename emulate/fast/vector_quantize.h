@@ -119,6 +119,7 @@ struct CodeLanes {
   int sign_shift = 0, padding = 0;
   I below_normal;     ///< the largest code below that of the least normal number
   I sign, zero_sign;  ///< the first bit of a lane, where nonzero results or zeros keep signs
+  I place_of_sign;    ///< the bit of a code that is its sign
   I overflow[2];      ///< codes of overflow: positive, negative
 
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
@@ -147,6 +148,7 @@ struct CodeLanes {
     below_normal = all((std::uint64_t{1} << f.fraction_bits()) - 1);
     sign = all(plan.sign == 0 ? 0 : first);
     zero_sign = all(plan.zero_sign == 0 ? 0 : first);
+    place_of_sign = all(first >> sign_shift);
     for (std::size_t i = 0; i < 2; ++i) overflow[i] = all(code_of(quantizer.overflow[i]));
   }
 };
@@ -300,11 +302,12 @@ struct VectorQuantizer {
       }
       const I field = Codes::pack(of.field + part), first_bits = Codes::pack_signs(x + part);
       const auto is_zero = Codes::equal(field, Codes::zero());
-      I sign = Codes::bit_and(first_bits, code->sign);
+      I sign = first_bits;
       if constexpr (!plain) {
         sign = Codes::bit_and(first_bits, Codes::select(is_zero, code->zero_sign, code->sign));
       }
-      I result = Codes::bit_or(field, Codes::shift_right(sign, code->sign_shift));
+      if (code->sign_shift > 0) sign = Codes::shift_right(sign, code->sign_shift);
+      I result = Codes::or_masked(field, sign, code->place_of_sign);
       std::uint64_t same = Codes::marks(Codes::pack_masks(exact));
       if constexpr (may_overflow) {
         const auto is_over = Codes::pack_masks(over);

@@ -97,12 +97,13 @@ struct CarrierLanes {
   using Bits = typename Plan::Bits;
   static constexpr RoundingMethod method = RoundingMethod::carrier;
 
-  int drop, random_shift;
+  int random_shift;
+  I drop;  ///< in each lane
   I magnitude, exponent, last, min_normal, lowest_m, one, per_ulp, word_bits;
 
   explicit CarrierLanes(const Plan& plan)
-      : drop(plan.drop),
-        random_shift(32 - plan.random_bits),
+      : random_shift(32 - plan.random_bits),
+        drop(V::set(static_cast<Bits>(plan.drop))),
         magnitude(V::set(Plan::magnitude_bits)),
         exponent(V::set(Plan::infinity)),
         last(V::set(plan.last)),
@@ -157,7 +158,7 @@ struct CarrierLanes {
       }
     }
     // S - M as integers counts ulps.
-    field = V::add(V::shift_right(binades, drop), V::sub(s, s_m));
+    field = V::add(V::shift_right_each(binades, drop), V::sub(s, s_m));
     const I r = minus(s, s_m);
     constexpr bool is_signed = NamesRounding<V> && (rounding == Rounding::toward_positive ||
                                                     rounding == Rounding::toward_negative);
