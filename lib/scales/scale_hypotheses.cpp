@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "lib/number/encoding_text.h"
 #include "lib/scales/scale_text.h"
@@ -216,6 +217,18 @@ std::vector<NumbersChange> changes_to_try(std::span<const SuspectedScales> scale
   return out;
 }
 
+/// Whether codes are so unlike those that were tried that they may be of other numbers.
+bool may_be_moved(const NumbersChange& change, const Quantized& given,
+                  std::span<const SuspectedCodes> told) {
+  if (change.taken != NumbersTaken::as_given || told.empty()) return true;
+  const auto zeros = static_cast<std::uint64_t>(std::ranges::count(given.x, 0.0F));
+  return std::ranges::all_of(told, [&](const SuspectedCodes& x) {
+    ScaleAgreement all = x.elements;
+    all.zeros = std::min(all.equal, zeros);
+    return all.speaks() < 0.5;
+  });
+}
+
 /// Whether a hypothesis makes nearly all scales equal, beside which another one would be noise.
 bool is_explained_enough(const ScaleFinding& finding) {
   return std::ranges::any_of(finding.hypotheses, [](const ScaleHypothesis& x) {
@@ -296,7 +309,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   for (const std::size_t i : readings) {
     const ReadingFirst of = first_of_reading(finding, first, evidence, i);
     for (const NumbersChange& change : changes_to_try(scales, first, i)) {
-      if (is_found()) break;
+      if (is_found() || (change.rows != 0 && !may_be_moved(change, given, told))) continue;
       const ReadingWork work(given, finding.readings[i], change.taken, change.rows);
       std::vector<SuspectedCodes> codes;
       const CodeSuspicions suspicions(work, i, of.order, change.taken, change.rows, of.rule,
@@ -304,20 +317,24 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
       suspicions.try_stored();
       suspicions.try_made(scales);
       if (change.is_plain()) suspicions.try_unrounded();
+      // The stored scales with the step of the rule that is told first.
+      SuspectedCodes plain = codes.empty() ? SuspectedCodes{} : codes[0];
       keep_best(codes, 4, share_of_codes);
       for (SuspectedCodes& x : codes) suspicions.count_all(x);
       if (change.is_plain() && !codes.empty() && !codes[0].elements.is_whole()) {
-        const std::uint64_t n = suspicions.drawn_neighbours(codes[0]);
-        if (n > drawn.equal) {
+        for (const SuspectedCodes* x : {&std::as_const(plain), &std::as_const(codes[0])}) {
+          if (drawn.equal == given.x.size()) break;
+          const std::uint64_t n = suspicions.drawn_neighbours(*x);
+          if (n <= drawn.equal) continue;
           drawn.words =
               "each code is one of the two neighbours of its number, as stochastic rounding leaves "
               "them: " +
-              codes[0].words;
+              x->words;
           drawn.equal = n;
           drawn.of = given.x.size();
           drawn.reading = i;
           drawn.order = of.order;
-          drawn.rule = codes[0].of.rule;
+          drawn.rule = x->of.rule;
         }
       }
       for (SuspectedCodes& x : codes) {

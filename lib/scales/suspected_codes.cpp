@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -76,14 +77,19 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
     if (best && x.elements.equal <= best->elements.equal) return;
     keep(std::move(x), "");
   };
-  for (const Rounding rounding : roundings_tried()) try_one(rounding, code_readings[0]);
+  for (const Rounding rounding : roundings_tried()) {
+    try_one(rounding, code_readings[0]);
+    if (of.kind == "unrounded_scales" && best->elements.share() < 0.9) return;
+  }
   const Rounding rounding = best->to.attributes.rounding;
   for (const CodeReading& how : code_readings.subspan(1)) {
     try_one(Rounding::ties_to_even, how);
     if (rounding != Rounding::ties_to_even) try_one(rounding, how);
   }
   for (const Format& between : {bfloat16, binary16}) {
-    if (best->elements.is_whole() || taken_ != NumbersTaken::as_given) break;
+    // It moves few codes, so that others would be better by chance.
+    if (best->elements.is_whole() || best->elements.share() < 0.5) break;
+    if (taken_ != NumbersTaken::as_given || rows_ != 0) break;
     SuspectedCodes x{.reading = reading_,
                      .taken = taken_,
                      .order = order_,
@@ -93,7 +99,8 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
     ++*tried_;
     x.elements = codes_agree(*work_, to, factors, stored_.at(NibbleOrder::low_first), *x.how,
                              {.pieces = pieces_, .between = between});
-    if (x.elements.equal <= best->elements.equal) continue;
+    const std::uint64_t left = best->elements.of - best->elements.equal;
+    if (2 * (x.elements.of - x.elements.equal) > left) continue;
     // Of a power of two nobody can say which was rounded.
     const std::string_view what =
         work_->format().scale == e8m0 ? "numbers, or their quotients," : "quotients";
@@ -181,32 +188,45 @@ void CodeSuspicions::try_unrounded() const {
       {false, [](auto amax, auto, auto m, const TensorScale&) { return over(one, over(amax, m)); }},
       {true, [](auto amax, auto, auto m, const TensorScale&) { return over(amax, m); }},
   }};
+  // Factors are made of the blocks of a sample, and of all where most of its codes are equal.
+  std::vector<std::size_t> all(work.reading().view.blocks()), some;
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const std::size_t number : pieces_) {
+    const BlockPiece piece = piece_of(work.pieces(), number);
+    for (std::size_t i = 0; i < piece.blocks; ++i) some.push_back(piece.block + i);
+  }
   std::vector<std::vector<std::uint32_t>> seen;
   for (const NamedScaleRule* row : rules()) {
     if (row->rule.four_or_six != FourOrSix::six) continue;
     const ScaleRule rule = work.steps(*row);
     const TensorScale tensor = tensor_scale_choices(work, *row, false)[0].scale;
     const std::vector<std::uint32_t>& amaxes = work.amaxes(rule);
-    std::vector<std::uint32_t> quotients(amaxes.size());
-    for (std::size_t i = 0; i < amaxes.size(); ++i) {
-      const std::uint32_t q = quotient(rule, format, amaxes[i], tensor);
-      quotients[i] = rule.quotient == Quotient::amax ? over(amaxes[i], most) : q;
-    }
+    const auto quotient_of = [&](std::size_t block) {
+      return rule.quotient == Quotient::amax ? over(amaxes[block], most)
+                                             : quotient(rule, format, amaxes[block], tensor);
+    };
+    std::vector<std::uint32_t> quotients;
+    for (const std::size_t block : some) quotients.push_back(quotient_of(block));
     if (std::ranges::find(seen, quotients) != seen.end()) continue;
+    seen.push_back(std::move(quotients));
     for (const FactorBefore& way : ways) {
       BlockQuantizer to = work.quantizer(rule, tensor);
       to.rule.factor = way.divides ? Factor::over_scale : Factor::reciprocal;
-      std::vector<std::uint32_t> factors(amaxes.size(), one);
-      for (std::size_t i = 0; i < amaxes.size(); ++i) {
-        if (amaxes[i] != 0) factors[i] = way.factor(amaxes[i], quotients[i], most, tensor);
-      }
-      try_under(to, std::move(factors),
+      const auto factors_of = [&](std::span<const std::size_t> blocks) {
+        std::vector<std::uint32_t> out(amaxes.size(), one);
+        for (const std::size_t i : blocks) {
+          if (amaxes[i] != 0) out[i] = way.factor(amaxes[i], quotient_of(i), most, tensor);
+        }
+        return out;
+      };
+      const std::size_t before = out_->size();
+      try_under(to, factors_of(some),
                 in_reading(fmt::format("scales of {} before they are rounded to {}", row->name,
                                        format_name(format.scale)),
                            work, order_),
                 {"unrounded_scales", row});
+      if (out_->size() > before) out_->back().factors = factors_of(all);
     }
-    seen.push_back(std::move(quotients));
   }
 }
 
