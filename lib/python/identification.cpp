@@ -276,7 +276,7 @@ void add_identification(nb::module_& m) {
     >>> identify_scales(x, codes, scales).rules[0]
     ['torchao_even', 'torchao018_even']
     >>> identify_scales(x, codes, 254 - scales).hypotheses[0]["words"]
-    'torchao_even: stored is 1/scale (mxfp8_e4m3 along axis 1, row_major)'
+    'torchao_even, torchao018_even: stored is 1/scale (mxfp8_e4m3 along axis 1, row_major)'
 )");
 }
 

@@ -29,17 +29,15 @@ void keep_best(std::vector<Suspect>& all, std::size_t most, const auto& share) {
   if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
 }
 
-/// Adds a hypothesis that at least halves what `base` leaves unequal, or of scales leaves a quarter
-/// of it, unless a better one is there
-/// that leaves nothing. Returns whether it was added.
+/// Adds a hypothesis that leaves a quarter at most of what `base` leaves unequal, unless a better
+/// one is there that leaves nothing. Returns whether it was added.
 bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
   const auto is_enough = [&](const ScaleHypothesis& other) {
     return other.part == x.part &&
            (other.equal == other.of || other.words == x.words || other.equal == x.equal);
   };
-  // Of scales two rules may agree by chance as often as not.
-  const std::uint64_t times = x.part == ExplainedPart::scales ? 4 : 2;
-  if (x.equal <= base || times * (x.of - x.equal) > x.of - base) return false;
+  // Half of the scales, or of codes in bytes, may be equal by chance.
+  if (x.equal <= base || 4 * (x.of - x.equal) > x.of - base) return false;
   if (std::ranges::any_of(finding.hypotheses, is_enough)) return false;
   finding.hypotheses.push_back(x);
   return true;
@@ -347,6 +345,9 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   const std::size_t before = finding.hypotheses.size();
   for (const SuspectedCodes& x : told) {
     if (finding.hypotheses.size() == before + most_told) break;
+    const bool is_kind_told =
+        finding.hypotheses.size() > before && finding.hypotheses.back().kind == x.of.kind;
+    if (is_kind_told) continue;
     tell(finding,
          {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of, x.of.kind, x.reading,
           x.order, x.of.rule},
