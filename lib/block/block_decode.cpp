@@ -29,6 +29,7 @@ struct DecodePlan {
   BlockView view = {};
   std::vector<std::uint64_t> shape = {};
   const ScaleLayout* order = nullptr;
+  std::size_t each = 1;  ///< tensors of a stack, whose blocks `view` has
 };
 
 std::string metadata_of(const TensorFile& file, const std::string& key) {
@@ -75,6 +76,12 @@ bool may_be_row_major(const DecodeRule& rule, const TensorFile& file) {
   return told.empty() || told == "row_major";
 }
 
+/// The shape of the scales of each tensor of a stack.
+std::vector<std::uint64_t> scales_of_each(std::vector<std::uint64_t> shape, std::size_t each) {
+  if (each > 1 && !shape.empty() && shape[0] == each) shape.erase(shape.begin());
+  return shape;
+}
+
 /// The order of a plan's scales. Where neither the caller nor the file tells it, that of the names,
 /// if the shape is that of scales in this order.
 const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
@@ -84,6 +91,7 @@ const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
   if (told != nullptr) return *told;
   const ScaleLayout& named = *find_scale_layout(plan.parts.layouts[0]->scale_layout);
   const TensorInfo& scales = file.tensors()[plan.parts.scales];
+  const std::vector<std::uint64_t> stored = scales_of_each(scales.shape, plan.each);
   const ScaleGrid grid = grid_of(plan.view.scale_shape), filled = named.filled(grid);
   const bool is_filled = filled.rows * filled.columns != grid.rows * grid.columns;
   const std::vector<std::uint64_t> shape =
@@ -91,9 +99,9 @@ const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
   std::vector<std::string_view> fitting;
   for (const ScaleLayout& layout : scale_layouts) {
     const ScaleGrid some = layout.filled(grid);
-    if (some.rows * some.columns == scales.elements) fitting.push_back(layout.name);
+    if (some.rows * some.columns * plan.each == scales.elements) fitting.push_back(layout.name);
   }
-  if (squeezed(scales.shape) == squeezed(shape) || fitting.empty()) return named;
+  if (squeezed(stored) == squeezed(shape) || fitting.empty()) return named;
   throw error_in(file.path(),
                  fmt::format("{}: scales {} of {} blocks, as {} would fill them, and the file says "
                              "not in which order",
@@ -129,6 +137,17 @@ Error not_of(const TensorFile& file, const TensorInfo& info, const std::string& 
                   "say by --format, --axis and --scale-layout what the file holds");
 }
 
+/// "scales (128, 16) of 8 bits, to which 128x4 fills (96, 16) up,".
+std::string scales_wanted(const ScaleLayout& order, const std::vector<std::uint64_t>& shape,
+                          std::size_t bytes) {
+  const ScaleGrid grid = grid_of(shape), filled = order.filled(grid);
+  if (filled.rows * filled.columns == grid.rows * grid.columns) {
+    return fmt::format("scales {} of {} bits", shape_text(shape), 8 * bytes);
+  }
+  return fmt::format("scales ({}, {}) of {} bits, to which {} fills {} up,", filled.rows,
+                     filled.columns, 8 * bytes, order.name, shape_text(shape));
+}
+
 DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, const TensorFile& file,
                    const std::string& name, const QuantizedParts& parts) {
   DecodePlan out{.name = name, .parts = parts};
@@ -137,11 +156,16 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
   if (codes.dtype.bits != 8 * code_bytes(f.element)) throw not_of(file, codes, "codes", format);
   out.shape = shape_of_tensor(file, name, f, codes.shape);
   try {
-    out.view = block_view(f, out.shape, axis_of_file(rule, file));
+    const std::size_t tensors = parts.tensor ? file.tensors()[*parts.tensor].elements : 1;
+    const std::size_t most = tensors_in_stack(out.shape);
+    if (metadata_of(file, "binade.stack") == "yes" || tensors == most) out.each = most;
+    out.view = out.each > 1 ? block_view_of_each(f, out.shape, axis_of_file(rule, file))
+                            : block_view(f, out.shape, axis_of_file(rule, file));
   } catch (const Error& e) {
     throw error_in(file.path(), printable(name, 60) + ": " + e.what(), "choose another --axis");
   }
-  if (is_transpose(scales.shape, out.view.scale_shape) && may_be_row_major(rule, file)) {
+  if (is_transpose(scales_of_each(scales.shape, out.each), out.view.scale_shape) &&
+      may_be_row_major(rule, file)) {
     throw not_of(file, scales,
                  "scales " + shape_text(out.view.scale_shape) + ", but their transpose,", format);
   }
@@ -150,8 +174,8 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
   const std::size_t of_scale = code_bytes(f.scale);
   const bool is_word =
       scales.dtype.bits == 8 * of_scale || scales.dtype.bits == 8 * of_scale * out.order->word;
-  if (!is_word || scales.bytes != of_scale * filled.rows * filled.columns) {
-    throw not_of(file, scales, "scales " + shape_text(out.view.scale_shape), format);
+  if (!is_word || scales.bytes != out.each * of_scale * filled.rows * filled.columns) {
+    throw not_of(file, scales, scales_wanted(*out.order, out.view.scale_shape, of_scale), format);
   }
   if (f.tensor_scale != parts.tensor.has_value()) {
     throw not_of(
@@ -175,16 +199,16 @@ std::uint32_t decode_scale_of(const BlockFormat& format, TensorScalePart part,
 
 std::vector<float> values_of_plan(const DecodePlan& plan, const BlockFormat& format,
                                   const TensorFile& file) {
-  BlockTensor x{.view = plan.view, .codes = {}, .scales = {}, .tensor = {}};
   StoredArray codes = stored_array(file, plan.parts.codes);
+  std::vector<std::byte> unpacked;
   if (format.element.bits() == 4) {
     const std::size_t line = plan.shape.empty() ? 1 : plan.shape.back();
-    x.codes.resize(x.view.elements());
-    for (std::size_t i = 0; line > 0 && i < x.codes.size() / line; ++i) {
-      unpack_4(&codes.bytes[i * ((line + 1) / 2)], line, &x.codes[i * line]);
+    unpacked.resize(plan.each * plan.view.elements());
+    for (std::size_t i = 0; line > 0 && i < unpacked.size() / line; ++i) {
+      unpack_4(&codes.bytes[i * ((line + 1) / 2)], line, &unpacked[i * line]);
     }
   } else {
-    x.codes = std::move(codes.bytes);
+    unpacked = std::move(codes.bytes);
   }
   const StoredArray stored = stored_array(file, plan.parts.scales);
   const std::size_t bytes = code_bytes(format.scale);
@@ -192,14 +216,22 @@ std::vector<float> values_of_plan(const DecodePlan& plan, const BlockFormat& for
   for (std::size_t i = 0; i < scales.size(); ++i) {
     std::memcpy(&scales[i], &stored.bytes[i * bytes], bytes);
   }
-  x.scales =
-      row_by_row(*plan.order, grid_of(x.view.scale_shape), std::span<const std::uint32_t>(scales));
-  if (plan.parts.tensor) {
-    x.tensor.decode = decode_scale_of(format, plan.parts.layouts[0]->part,
-                                      stored_number(file, *plan.parts.tensor));
+  std::vector<std::uint32_t> tensors;
+  if (plan.parts.tensor) tensors = stored_numbers(file, *plan.parts.tensor, plan.each);
+  const std::size_t n = plan.view.elements(), of_each = scales.size() / plan.each;
+  std::vector<float> out(plan.each * n);
+  for (std::size_t i = 0; i < plan.each; ++i) {
+    BlockTensor x{.view = plan.view, .codes = {}, .scales = {}, .tensor = {}};
+    const auto begin = unpacked.begin() + static_cast<std::ptrdiff_t>(i * n);
+    x.codes.assign(begin, begin + static_cast<std::ptrdiff_t>(n));
+    x.scales = row_by_row(*plan.order, grid_of(x.view.scale_shape),
+                          std::span<const std::uint32_t>(scales).subspan(i * of_each, of_each));
+    if (!tensors.empty()) {
+      x.tensor.decode = decode_scale_of(format, plan.parts.layouts[0]->part,
+                                        tensors[tensors.size() == 1 ? 0 : i]);
+    }
+    values_of_blocks(format, x, std::span(out).subspan(i * n, n));
   }
-  std::vector<float> out(x.view.elements());
-  values_of_blocks(format, x, out);
   return out;
 }
 

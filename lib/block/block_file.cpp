@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "emulate/block_packing.h"
 #include "lib/block/quantized_parts.h"
@@ -65,6 +66,10 @@ const ScaleLayout& scale_layout_of(const BlockFileRule& rule) {
   return *find_scale_layout(rule.layout->scale_layout);
 }
 
+bool is_stack(const BlockFileRule& rule, const TensorInfo& info) {
+  return rule.stack && info.shape.size() > 2;
+}
+
 std::vector<std::uint64_t> shape_of_scales(const BlockFileRule& rule, const BlockView& view) {
   const ScaleLayout& layout = scale_layout_of(rule);
   if (layout.name == "row_major") return view.scale_shape;
@@ -115,26 +120,36 @@ std::uint32_t tensor_scale_part(TensorScalePart part, const TensorScale& scale) 
   return scale.decode;
 }
 
-/// The parts of a tensor, whose bytes are made only where the tensor is given.
+void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+/// The parts of a tensor, whose bytes are made only where it, or each of its stack, is given.
 std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& info,
-                                const BlockView& view, const BlockTensor* made) {
+                                const BlockView& view, std::span<const BlockTensor> made) {
   const BlockFormat& format = rule.format.format;
   const CheckpointLayout& layout = *rule.layout;
+  const bool stack = is_stack(rule, info);
   std::vector<BlockPart> out;
   if (format.tensor_scale) {
-    const std::vector<std::uint64_t> ones(static_cast<std::size_t>(layout.tensor_axes), 1);
-    out.push_back({{part_name(layout.tensor, info.name), *find_dtype("F32"), ones}});
-    if (made != nullptr) {
-      out.back().bytes = bytes_of_word(tensor_scale_part(layout.part, made->tensor));
+    const std::size_t axes = stack ? 1 : static_cast<std::size_t>(layout.tensor_axes);
+    const std::vector<std::uint64_t> extents(axes, stack ? info.shape[0] : 1);
+    out.push_back({{part_name(layout.tensor, info.name), *find_dtype("F32"), extents}});
+    for (const BlockTensor& one : made) {
+      append(out.back().bytes, bytes_of_word(tensor_scale_part(layout.part, one.tensor)));
     }
   }
-  out.push_back(
-      {{part_name(layout.scales, info.name), written_scales(rule), shape_of_scales(rule, view)}});
-  if (made != nullptr) out.back().bytes = bytes_of_scales(rule, *made);
+  std::vector<std::uint64_t> scales = shape_of_scales(rule, view), codes = info.shape;
+  if (stack) scales.insert(scales.begin(), info.shape[0]);
+  out.push_back({{part_name(layout.scales, info.name), written_scales(rule), scales}});
+  for (const BlockTensor& one : made) append(out.back().bytes, bytes_of_scales(rule, one));
   out.push_back(
       {{part_name(layout.elements, info.name), written_dtype(layout, dtype_of_codes(format)),
         shape_of_codes(format, info.shape)}});
-  if (made != nullptr) out.back().bytes = bytes_of_codes(format, info.shape, made->codes);
+  if (stack) codes.erase(codes.begin());
+  for (const BlockTensor& one : made) {
+    append(out.back().bytes, bytes_of_codes(format, codes, one.codes));
+  }
   return out;
 }
 
@@ -149,7 +164,9 @@ void check_axis(const BlockFileRule& rule, std::size_t axes) {
 BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const TensorInfo& info) {
   try {
     check_axis(rule, info.shape.size());
-    BlockView view = block_view(rule.format.format, info.shape, rule.axis);
+    BlockView view = is_stack(rule, info)
+                         ? block_view_of_each(rule.format.format, info.shape, rule.axis)
+                         : block_view(rule.format.format, info.shape, rule.axis);
     if (rule.refuses_ragged && view.padding() > 0) {
       throw Error(fmt::format("blocks of {} do not divide its shape; leave out --ragged refuse",
                               shape_words(rule.format.format.shape)));
@@ -174,6 +191,31 @@ BlockQuantizer quantizer_of(const BlockFileRule& rule, const TensorInfo& info,
   return to;
 }
 
+/// Calls act(quantizer, numbers) for a tensor, or for each of its stack. Each has random words of
+/// its own.
+void each_in_stack(const BlockFileRule& rule, const TensorInfo& info, std::span<float> x,
+                   std::size_t stream,
+                   const std::function<void(const BlockQuantizer&, std::span<float>)>& act) {
+  const std::size_t n = is_stack(rule, info) ? info.shape[0] : 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::span<float> some = x.subspan(i * (x.size() / n), x.size() / n);
+    act(quantizer_of(rule, info, some, stream + (i << 32)), some);
+  }
+}
+
+/// Throws Error if a part of a tensor would have the name of another one.
+void check_names(const BlockFileRule& rule, std::span<const TensorSpec> specs,
+                 const std::string& out) {
+  std::set<std::string_view> seen;
+  for (const TensorSpec& spec : specs) {
+    if (seen.insert(spec.name).second) continue;
+    throw error_in(out,
+                   fmt::format("two tensors would be '{}', one of them by the names of --layout {}",
+                               printable(spec.name, 60), rule.layout->name),
+                   "leave a tensor as it is by --exclude, or choose another --layout");
+  }
+}
+
 /// The metadata of a file: what made it, and, of codes and scales, by whose names and orders they
 /// stand and of which shape each tensor is.
 std::map<std::string, std::string> told_of(const BlockFileRule& rule, const TensorFile& file,
@@ -183,6 +225,7 @@ std::map<std::string, std::string> told_of(const BlockFileRule& rule, const Tens
       {"binade.scale_rule", std::string(rule.rule->name)},
       {"binade.axis", std::to_string(rule.axis)},
       {"binade.rounding", std::string(rounding_name(rule.attributes.rounding))}};
+  if (rule.stack) out["binade.stack"] = "yes";
   if (rule.layout == nullptr) return out;
   out["binade.layout"] = rule.layout->name;
   out["binade.scale_layout"] = scale_layout_of(rule).name;
@@ -263,8 +306,10 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
     const auto write_all = [&](auto& writer) {
       for (std::size_t n = 0; n < views.size(); ++n) {
         std::vector<float> values = numbers_of(n);
-        quantize_blocks(quantizer_of(rule, tensors[chosen.indices[n]], values, n), views[n], values,
-                        {.values = values.data()}, counts[n]);
+        each_in_stack(rule, tensors[chosen.indices[n]], values, n,
+                      [&](const BlockQuantizer& to, std::span<float> some) {
+                        quantize_blocks(to, views[n], some, {.values = some.data()}, counts[n]);
+                      });
         writer.write(std::as_bytes(std::span(values)));
       }
       writer.finish();
@@ -298,24 +343,27 @@ std::vector<BlockCounts> quantize_block_file(const BlockFileRule& rule, const Te
       specs.push_back({tensors[i].name, tensors[i].dtype, tensors[i].shape});
     });
     for (std::size_t n = 0; n < views.size(); ++n) {
-      for (BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], nullptr)) {
+      for (BlockPart& part : parts_of(rule, tensors[chosen.indices[n]], views[n], {})) {
         if (part.spec.dtype.bits == width) specs.push_back(std::move(part.spec));
       }
     }
   }
+  check_names(rule, specs, out);
   SafetensorsWriter writer(out, specs, told_of(rule, file, chosen));
   for (const unsigned width : widths) {
     copy_of(width, [&](std::size_t i) { writer.write(stored_array(file, i).bytes); });
     for (std::size_t n = 0; n < views.size(); ++n) {
       const TensorInfo& info = tensors[chosen.indices[n]];
-      const std::vector<BlockPart> empty = parts_of(rule, info, views[n], nullptr);
+      const std::vector<BlockPart> empty = parts_of(rule, info, views[n], {});
       const auto is_in = [&](const BlockPart& part) { return part.spec.dtype.bits == width; };
       if (std::ranges::none_of(empty, is_in)) continue;
-      const std::vector<float> x = numbers_of(n);
+      std::vector<float> x = numbers_of(n);
       counts[n] = {};
-      const BlockTensor tensor =
-          quantize_blocks(quantizer_of(rule, info, x, n), views[n], x, counts[n]);
-      for (const BlockPart& part : parts_of(rule, info, views[n], &tensor)) {
+      std::vector<BlockTensor> made;
+      each_in_stack(rule, info, x, n, [&](const BlockQuantizer& to, std::span<float> some) {
+        made.push_back(quantize_blocks(to, views[n], some, counts[n]));
+      });
+      for (const BlockPart& part : parts_of(rule, info, views[n], made)) {
         if (is_in(part)) writer.write(part.bytes);
       }
     }

@@ -32,6 +32,8 @@ struct BlockFileRule {
   std::uint64_t seed = 0;
   int axis = -1;                ///< along which K runs
   bool refuses_ragged = false;  ///< short blocks are an error
+  /// Along the first of 3 axes or more lie tensors of their own, each with its amax.
+  bool stack = false;
   /// Writes codes and scales by these names; null: values.
   const CheckpointLayout* layout = nullptr;
   /// The order of the scales; null: the layout's.

@@ -70,4 +70,17 @@ BlockView block_view(const BlockFormat& format, std::span<const std::uint64_t> s
   return out;
 }
 
+std::size_t tensors_in_stack(std::span<const std::uint64_t> shape) {
+  return shape.size() < 3 ? 1 : shape[0];
+}
+
+BlockView block_view_of_each(const BlockFormat& format, std::span<const std::uint64_t> shape,
+                             int axis) {
+  const int axes = static_cast<int>(shape.size());
+  if (axis == 0 || axis == -axes) {
+    throw Error(fmt::format("axis {}: along which the tensors of a stack lie", axis));
+  }
+  return block_view(format, shape.subspan(1), axis < 0 ? axis : axis - 1);
+}
+
 }  // namespace binade

@@ -50,4 +50,12 @@ struct BlockView {
 /// such blocks, if it is none of the last two.
 BlockView block_view(const BlockFormat& format, std::span<const std::uint64_t> shape, int axis);
 
+/// How many tensors, each with its own amax, lie along the first axis of one: of a stack, such as
+/// experts, its extent; of a tensor of less than 3 axes 1.
+std::size_t tensors_in_stack(std::span<const std::uint64_t> shape);
+
+/// Returns the blocks of each tensor of a stack; `axis` is the stack's, and not its first.
+BlockView block_view_of_each(const BlockFormat& format, std::span<const std::uint64_t> shape,
+                             int axis);
+
 }  // namespace binade

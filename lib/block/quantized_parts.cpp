@@ -124,19 +124,25 @@ StoredArray stored_array(const TensorFile& file, std::size_t index) {
   return out;
 }
 
-std::uint32_t stored_number(const TensorFile& file, std::size_t index) {
+std::vector<std::uint32_t> stored_numbers(const TensorFile& file, std::size_t index,
+                                          std::size_t most) {
   const TensorInfo& info = file.tensors()[index];
-  if (info.elements != 1 || info.dtype.name != "F32") {
+  if ((info.elements != 1 && info.elements != most) || info.dtype.name != "F32") {
     throw error_in(file.path(),
                    fmt::format("{}: {} {}, where the scale of a tensor is one number in F32",
                                info.name.empty() ? "the array" : printable(info.name, 60),
                                info.dtype.name, shape_text(info.shape)),
-                   "give a scale of one tensor");
+                   most > 1 ? fmt::format("give a scale of one tensor, or of each of {}", most)
+                            : "give a scale of one tensor");
   }
   const StoredArray stored = stored_array(file, index);
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, stored.bytes.data(), sizeof bits);
-  return bits;
+  std::vector<std::uint32_t> out(info.elements);
+  std::memcpy(out.data(), stored.bytes.data(), stored.bytes.size());
+  return out;
+}
+
+std::uint32_t stored_number(const TensorFile& file, std::size_t index) {
+  return stored_numbers(file, index, 1)[0];
 }
 
 }  // namespace binade

@@ -58,7 +58,10 @@ struct StoredArray {
 /// Reads a tensor. Throws Error if the file cannot be read.
 StoredArray stored_array(const TensorFile& file, std::size_t index);
 
-/// Returns the one number of binary32 of a tensor, as bits. Throws Error if it holds another thing.
+/// Returns the one number of binary32 of a tensor, as bits, or those of a stack of tensors. Throws
+/// Error if it holds another thing.
 std::uint32_t stored_number(const TensorFile& file, std::size_t index);
+std::vector<std::uint32_t> stored_numbers(const TensorFile& file, std::size_t index,
+                                          std::size_t most);
 
 }  // namespace binade

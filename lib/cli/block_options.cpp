@@ -46,6 +46,11 @@ void add_block_options(App app, BlockOptions& options) {
          "the last two")
       .capture_default_str()
       .group(group);
+  app.add_flag(
+         "--stack", options.stack,
+         "along the first axis of tensors of 3 axes or more lie tensors of their own, such as "
+         "experts: each has its amax, and its scale where one lies over the tensor")
+      .group(group);
   app.add_option("--ragged", options.ragged,
                  "blocks that an axis does not fill: pad (as with zeros, which change no scale) or "
                  "refuse")
@@ -69,8 +74,8 @@ void add_block_options(App app, BlockOptions& options) {
 }
 
 void check_no_block_options(App app) {
-  for (const char* name : {"--scale-rule", "--axis", "--ragged", "--layout", "--scale-layout",
-                           "--include", "--exclude"}) {
+  for (const char* name : {"--scale-rule", "--axis", "--stack", "--ragged", "--layout",
+                           "--scale-layout", "--include", "--exclude"}) {
     refuse_idle(
         std::array{IdleOption{name, app.count(name) > 0, "without a block format, such as mxfp4"}});
   }
@@ -90,7 +95,8 @@ BlockFileRule block_rule_of(const std::string& format, const BlockOptions& optio
                     .attributes = element_attributes_of(attributes),
                     .seed = seed,
                     .axis = options.axis,
-                    .refuses_ragged = options.ragged == "refuse"};
+                    .refuses_ragged = options.ragged == "refuse",
+                    .stack = options.stack};
   refuse_idle(
       std::array{IdleOption{"--axis", options.axis != -1 && out.format.format.is_of_tensor(),
                             "with one scale for a tensor"}});

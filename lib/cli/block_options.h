@@ -14,6 +14,7 @@ namespace binade {
 struct BlockOptions {
   std::string scale_rule, ragged = "pad", layout, scale_layout;
   int axis = -1;
+  bool stack = false;
 };
 
 /// Declares --scale-rule, --axis, --ragged, --layout and --scale-layout, in a group of the help.

@@ -243,9 +243,10 @@ std::string tensors_text(std::size_t n) { return fmt::format("{} tensor{}", n, n
 
 /// Codes and scales back to values.
 int run_decode(App app, const QuantizeArguments& a) {
-  for (const char* name : {"--rounding", "--saturation", "--nan", "--ftz", "--daz", "--seed",
-                           "--random-bits", "--encode", "--dtype", "--scale-rule", "--ragged",
-                           "--layout", "--include", "--exclude", "--device", "--emulated"}) {
+  for (const char* name :
+       {"--rounding", "--saturation", "--nan", "--ftz", "--daz", "--seed", "--random-bits",
+        "--encode", "--dtype", "--scale-rule", "--ragged", "--layout", "--include", "--exclude",
+        "--stack", "--device", "--emulated"}) {
     refuse_idle(std::array{IdleOption{name, app.count(name) > 0, "with --decode"}});
   }
   DecodeRule rule;

@@ -91,6 +91,12 @@ void define_scales(App app, int& status) {
   app.add_option("--tensor-scale", o->files.tensor_scale,
                  "with --codes: the scale of the tensor (nvfp4), a number or a file of one; "
                  "whichever it is: its amax, what numbers or what values are multiplied by");
+  app.add_flag(
+      "--stack", o->files.stack,
+      "along the first axis of tensors of 3 axes or more lie tensors of their own, such as "
+      "experts, each with its amax: "
+      "each is held to its codes and scales alone (taken so without it where there is a "
+      "scale for each of them)");
   app.add_option("--format", o->format,
                  "the block format: a name from `binade formats`, or your own, such as "
                  "e2m1:block=1x64:scale=e8m0 (default: all that the sizes fit)")

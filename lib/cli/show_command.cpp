@@ -155,7 +155,7 @@ void define_show(App app, int& status) {
   app.allow_extras();
   app.callback([app, &status, options] {
     take_back_negative_words(app, *options);
-    if (options->block.numbers.empty()) {
+    if (app.count("--block") == 0) {
       check_no_block(*options);
       show_values(*options);
     } else {

@@ -147,6 +147,8 @@ Array array_of(nb::handle x) {
   return out;
 }
 
+Array array_of_codes(nb::handle x) { return array_of(python_call("_foreign", "bits_of_codes", x)); }
+
 Array array_of_any_numbers(nb::handle x) {
   if (Py_TYPE(x.ptr()) == known().array_type) {
     if (std::optional<Array> out = array_of_buffer(x.ptr(), "")) return std::move(*out);

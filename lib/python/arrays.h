@@ -42,6 +42,8 @@ struct Array {
 /// The array that x is. Raises TypeError if x is no array of real numbers, and ValueError if it
 /// cannot be read where it lies (another byte order, another device).
 Array array_of(nb::handle x);
+/// As array_of, of codes: a dtype of less than 8 bits of ml_dtypes, or torch's pairs of FP4, is U8.
+Array array_of_codes(nb::handle x);
 /// As array_of, but takes complex numbers as well, for reports, which name such arrays and skip
 /// them.
 Array array_of_any_numbers(nb::handle x);

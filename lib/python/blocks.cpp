@@ -57,13 +57,14 @@ BlockCall call_of(nb::handle format, const AttributeOptions& words, std::uint64_
   out.to.attributes = element_attributes_of(words);
   check_seed(out.to.attributes, seed);
   out.to.seed = seed;
-  const std::string rule = given.scale_rule.is_none() ? "" : utf8_of(given.scale_rule);
+  const std::string rule =
+      given.scale_rule.is_none() ? "" : argument_text("scale_rule", given.scale_rule);
   out.to.rule = rule_for(parse_scale_rule(rule, out.format), from);
   refuse_idle(std::array{
       IdleOption{"tensor_amax", !given.tensor_amax.is_none() && !out.to.format.tensor_scale,
                  "with " + out.format.name + ", which has no scale of the tensor"},
       IdleOption{"axis", given.axis != -1 && out.to.format.is_of_tensor(),
-                 "with one scale for a tensor"},
+                 "with " + out.format.name + ", which has one scale for the tensor"},
   });
   out.view = block_view(out.to.format, in.view.shape, given.axis);
   return out;
@@ -171,6 +172,19 @@ std::vector<std::uint64_t> repacked_shape(const std::vector<std::uint64_t>& shap
   std::vector<std::uint64_t> out = shape;
   out.back() = out.back() / from * to;
   return out;
+}
+
+/// "; packed codes have them: give packed=True", where the shape of scales says so.
+std::string packed_hint(const NamedOrCustomBlock& format, bool packed,
+                        const std::vector<std::uint64_t>& codes,
+                        const std::vector<std::uint64_t>& scales, int axis) {
+  const int bits = format.format.element.bits();
+  if (packed || (bits != 4 && bits != 6) || codes.empty()) return "";
+  const CodePacking packing = packing_of(format);
+  if (codes.back() % packing.bytes != 0) return "";
+  const BlockView view =
+      block_view(format.format, repacked_shape(codes, packing.bytes, packing.codes, "bytes"), axis);
+  return view.scale_shape == scales ? "; packed codes have those given: give packed=True" : "";
 }
 
 void pack_codes(const CodePacking& packing, const std::vector<std::byte>& codes, std::byte* out) {
@@ -287,9 +301,10 @@ nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
   refuse_idle(std::array{
       IdleOption{"tensor_scale", !tensor_scale.is_none() && !f.tensor_scale,
                  "with " + named.name + ", which has no scale of the tensor"},
-      IdleOption{"axis", axis != -1 && f.is_of_tensor(), "with one scale for a tensor"},
+      IdleOption{"axis", axis != -1 && f.is_of_tensor(),
+                 "with " + named.name + ", which has one scale for the tensor"},
   });
-  const std::array<Array, 2> in{array_of(codes), array_of(scales)};
+  const std::array<Array, 2> in{array_of_codes(codes), array_of(scales)};
   check_holds(in[0], f.element, "codes", named.name);
   check_holds(in[1], f.scale, "scales", named.name);
   const CodePacking packing = packed ? packing_of(named) : CodePacking{};
@@ -300,7 +315,8 @@ nb::object decode_blocks(nb::handle codes, nb::handle format, nb::handle scales,
   if (in[1].view.shape != x.view.scale_shape) {
     throw Error("decode: scales of shape " + shape_text(in[1].view.shape) + "; codes of shape " +
                 shape_text(shape) + " in " + named.name + " have scales of shape " +
-                shape_text(x.view.scale_shape));
+                shape_text(x.view.scale_shape) +
+                packed_hint(named, packed, in[0].view.shape, in[1].view.shape, axis));
   }
   if (packed) {
     x.codes = unpacked_codes(packing, in[0].bytes());

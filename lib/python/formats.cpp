@@ -61,6 +61,11 @@ std::string literal_of(nb::handle x) {
     return utf8_of(python_call("_calls", "exact_text", x));
   }
   const nb::object number = nb::steal(PyNumber_Float(x.ptr()));
+  if (!number.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+    PyErr_Clear();
+    throw nb::type_error(
+        (std::string("a number is wanted, not ") + Py_TYPE(x.ptr())->tp_name).c_str());
+  }
   if (!number.is_valid()) throw nb::python_error();
   const double value = PyFloat_AS_DOUBLE(number.ptr());
   if (value != value) return "nan";
@@ -86,15 +91,21 @@ ShownObject show_numbers(nb::handle values, nb::handle wanted, std::string_view 
       document("Shown", shown_encodings_text(all), shown_encodings_json(all)));
 }
 
+/// The numbers of an array in a list; a list, or a number, as it is.
+nb::object listed_numbers(nb::handle x) {
+  const bool is_array = nb::hasattr(x, "tolist") && nb::hasattr(x, "reshape");
+  return is_array ? nb::object(x.attr("reshape")(-1).attr("tolist")()) : nb::borrow(x);
+}
+
 ShownBlockObject show_one_block(nb::handle numbers, nb::handle format, nb::handle scale_rule,
                                 nb::handle tensor_amax, nb::handle rounding, nb::handle dtype) {
   ShowBlockQuestion question;
-  for (const nb::object& one : in_list(numbers)) {
+  for (const nb::object& one : in_list(listed_numbers(numbers))) {
     question.numbers += (question.numbers.empty() ? "" : " ") + literal_of(one);
   }
-  question.format = utf8_of(format);
-  if (!scale_rule.is_none()) {
-    for (const nb::object& one : in_list(scale_rule)) question.rules.push_back(utf8_of(one));
+  question.format = argument_text("format", format);
+  for (const nb::object& one : in_list(scale_rule)) {
+    question.rules.push_back(argument_text("scale_rule", one));
   }
   if (!tensor_amax.is_none()) question.tensor_amax = literal_of(tensor_amax);
   if (!rounding.is_none()) question.rounding = utf8_of(rounding);

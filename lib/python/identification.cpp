@@ -165,25 +165,29 @@ std::string tensor_scale_of(Operands& operands, nb::handle x) {
 
 ScaleIdentificationObject scale_identification_of(nb::handle x, nb::handle codes, nb::handle scales,
                                                   nb::handle tensor_scale, nb::handle format,
-                                                  std::string_view dtype, Whole<std::size_t> show) {
+                                                  std::string_view dtype, Whole<std::size_t> show,
+                                                  Truth stack) {
   std::optional<NamedOrCustomBlock> chosen;
-  if (!format.is_none()) chosen = parse_block_format(utf8_of(format));
+  if (!format.is_none()) chosen = parse_block_format(argument_text("format", format));
   Operands operands;
   ScaleFiles files{.a = operands.add(x, "x"),
-                   .codes = operands.add(codes, "codes"),
+                   .codes = operands.add_codes(codes, "codes"),
                    .scales = operands.add(scales, "scales")};
   files.tensor_scale = tensor_scale_of(operands, tensor_scale);
   files.dtype = dtype;
+  files.stack = stack;
   std::string text, json;
   on(operands, [&] {
+    JointRules joint;
+    nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
     each_quantized(files, [&](Quantized&& given) {
       const ScaleFinding found = identify_scales(given, chosen, show);
-      text = scales_text(found, given, show);
-      const nlohmann::ordered_json one = scales_json(found, given, show);
-      JointRules rules;
-      rules.add(found);
-      json = json_text(scales_document(nlohmann::ordered_json::array({one}), rules, {}), 2) + "\n";
+      text += (joint.tensors == 0 ? "" : "\n") + scales_text(found, given, show);
+      tensors.push_back(scales_json(found, given, show));
+      joint.add(found);
     });
+    text += joint_text(joint);
+    json = json_text(scales_document(tensors, joint, {}), 2) + "\n";
   });
   return product_document<ScaleIdentificationObject>("ScaleIdentification", text, json);
 }
@@ -254,13 +258,14 @@ void add_identification(nb::module_& m) {
   m.def(
       "identify_scales", &scale_identification_of, "x"_a, "codes"_a, "scales"_a,
       "tensor_scale"_a = nb::none(), nb::kw_only(), "format"_a = nb::none(), "dtype"_a = "",
-      "show"_a = 3,
+      "show"_a = 3, "stack"_a = false,
       R"(Finds the scale rules that explain every scale and every code of a block quantizer, with rounding, axis and layout.
 
     x: what was quantized, an array of numbers. codes: what it became, in the dtype of their format or in unsigned integers, of
     the shape of x or of its transpose; those of 4 bits may be two in a byte. scales: of the blocks, in the dtype of their format or
     in integers, in any order of `binade quantize --scale-layout`. tensor_scale: a number, where a second scale lies over the
-    tensor; its amax, what numbers or what values are multiplied by. format: a block format, as "mxfp4"; None: all that fit.
+    tensor; its amax, what numbers or what values are multiplied by; an array of one for each of a stack of tensors. stack=True:
+    along the first axis lie tensors of their own, as experts do, each with its amax. format: a block format, as "mxfp4"; None: all that fit.
     dtype: of x, if it holds bits as unsigned integers. show: how many groups of rules, and how many others, the document shows.
     Returns a document: .conclusion is "none", "unique" or "several"; .rules are the names of those that explain all, in groups that
     no block tells apart; .hypotheses are what may have happened if none does. Raises ValueError if the arrays do not fit.
@@ -271,7 +276,7 @@ void add_identification(nb::module_& m) {
     >>> identify_scales(x, codes, scales).rules[0]
     ['torchao_even', 'torchao018_even']
     >>> identify_scales(x, codes, 254 - scales).hypotheses[0]["words"]
-    'torchao_even: stored is 1/scale (mxfp8_e4m3 along axis 1, row_major)'
+    'torchao_even, torchao018_even: stored is 1/scale (mxfp8_e4m3 along axis 1, row_major)'
 )");
 }
 

@@ -35,6 +35,11 @@ class Operands {
     arrays_.push_back(std::move(array));
     return name;
   }
+  /// As add, of codes, which may have a dtype of less than 8 bits.
+  std::string add_codes(nb::handle x, const std::string& name) {
+    if (x.is_none() || is_path(x)) return add(x, name);
+    return add(python_call("_foreign", "bits_of_codes", x), name);
+  }
   /// As add, but takes a vector as a matrix of one row.
   std::string add_rows(nb::handle x, const std::string& name) {
     std::string out = add(x, name);

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "lib/block/block_file.h"
+#include "lib/block/block_view.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
@@ -33,7 +34,8 @@ bool may_scale(float scale, std::span<const float> x) {
   return scale > 0 || !any([](float v) { return std::abs(v) >= 0x1p-100F; });
 }
 
-std::uint32_t given_scale_of_tensor(const std::string& text, std::span<const float> x) {
+std::vector<std::uint32_t> given_scales_of_tensor(const std::string& text, std::span<const float> x,
+                                                  std::size_t most) {
   float value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) {
@@ -41,10 +43,10 @@ std::uint32_t given_scale_of_tensor(const std::string& text, std::span<const flo
       throw Error("the scale of the tensor: " + text +
                   " is no scale of these numbers; give a finite one above 0");
     }
-    return std::bit_cast<std::uint32_t>(value);
+    return {std::bit_cast<std::uint32_t>(value)};
   }
   const OpenedTensor opened = open_tensor(text);
-  return stored_number(*opened.file, opened.index);
+  return stored_numbers(*opened.file, opened.index, most);
 }
 
 Quantized numbers_given(const TensorFile& file, std::size_t index) {
@@ -62,11 +64,61 @@ Quantized numbers_given(const TensorFile& file, std::size_t index) {
           .scales = {}};
 }
 
-void take_parts(Quantized& x, const TensorFile& file, const QuantizedParts& parts) {
-  x.codes = stored_array(file, parts.codes);
-  x.scales = stored_array(file, parts.scales);
-  if (parts.tensor) x.tensor = stored_number(file, *parts.tensor);
-  x.layouts = parts.layouts;
+/// What a tensor became, with the scale of it, or of each in a stack.
+struct GivenParts {
+  Quantized x;
+  std::vector<std::uint32_t> tensors = {};
+};
+
+GivenParts with_parts(Quantized&& x, const TensorFile& file, const QuantizedParts& parts) {
+  GivenParts out{std::move(x)};
+  out.x.codes = stored_array(file, parts.codes);
+  out.x.scales = stored_array(file, parts.scales);
+  if (parts.tensor) {
+    out.tensors = stored_numbers(file, *parts.tensor, tensors_in_stack(out.x.shape));
+  }
+  out.x.layouts = parts.layouts;
+  return out;
+}
+
+/// Array number i of n behind each other.
+StoredArray slice_of(const StoredArray& all, std::size_t i, std::size_t n, std::string_view what) {
+  const std::size_t bytes = all.bytes.size() / n, element = all.dtype.bits / 8;
+  if (all.bytes.size() % n != 0 || bytes % element != 0) {
+    throw Error(fmt::format("{} {} {} are not those of {} tensors in a stack", what, all.dtype.name,
+                            shape_text(all.shape), n));
+  }
+  const bool is_axis = !all.shape.empty() && all.shape[0] == n;
+  StoredArray out{.dtype = all.dtype, .shape = {bytes / element}};
+  if (is_axis) out.shape.assign(all.shape.begin() + 1, all.shape.end());
+  const auto begin = all.bytes.begin() + static_cast<std::ptrdiff_t>(i * bytes);
+  out.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(bytes));
+  return out;
+}
+
+/// Gives the tensor, or each of a stack.
+void take_each(const ScaleFiles& files, GivenParts&& given,
+               const std::function<void(Quantized&&)>& take) {
+  Quantized& x = given.x;
+  const bool is_stack = files.stack && x.shape.size() > 2;
+  if (!is_stack && given.tensors.size() < 2) {
+    if (!given.tensors.empty()) x.tensor = given.tensors[0];
+    take(std::move(x));
+    return;
+  }
+  const std::size_t n = x.shape[0], size = x.x.size() / n;
+  for (std::size_t i = 0; i < n; ++i) {
+    Quantized one{.name = fmt::format("{}[{}]", x.name, i),
+                  .dtype = x.dtype,
+                  .codes = slice_of(x.codes, i, n, "codes"),
+                  .scales = slice_of(x.scales, i, n, "scales"),
+                  .layouts = x.layouts};
+    one.shape.assign(x.shape.begin() + 1, x.shape.end());
+    const auto begin = x.x.begin() + static_cast<std::ptrdiff_t>(i * size);
+    one.x.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
+    if (!given.tensors.empty()) one.tensor = given.tensors[given.tensors.size() == 1 ? 0 : i];
+    take(std::move(one));
+  }
 }
 
 Error no_parts(const std::string& b, const std::string& what,
@@ -104,9 +156,7 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
       throw no_parts(b_path, wanted.empty() ? "a tensor without a name" : printable(wanted, 60),
                      names);
     }
-    Quantized x = numbers_given(*given.file, given.index);
-    take_parts(x, *b, *parts);
-    take(std::move(x));
+    take_each(files, with_parts(numbers_given(*given.file, given.index), *b, *parts), take);
     return {};
   }
   std::set<std::string> held, empty;
@@ -119,9 +169,7 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
       empty.insert(info.name);
       continue;
     }
-    Quantized x = numbers_given(*a, i);
-    take_parts(x, *b, *parts);
-    take(std::move(x));
+    take_each(files, with_parts(numbers_given(*a, i), *b, *parts), take);
     held.insert(info.name);
   }
   if (held.empty()) {
@@ -155,8 +203,12 @@ std::vector<std::string> each_quantized(const ScaleFiles& files,
   };
   x.codes = stored(files.codes);
   x.scales = stored(files.scales);
-  if (!files.tensor_scale.empty()) x.tensor = given_scale_of_tensor(files.tensor_scale, x.x);
-  take(std::move(x));
+  GivenParts all{std::move(x)};
+  if (!files.tensor_scale.empty()) {
+    all.tensors =
+        given_scales_of_tensor(files.tensor_scale, all.x.x, tensors_in_stack(all.x.shape));
+  }
+  take_each(files, std::move(all), take);
   return {};
 }
 

@@ -24,6 +24,7 @@ struct ScaleFiles {
   std::string codes = {}, scales = {};  ///< FILE or FILE:NAME
   std::string tensor_scale = {};        ///< a number, or FILE or FILE:NAME of one; empty: none
   std::string dtype = {};               ///< of A in raw bytes; empty: the file's
+  bool stack = false;  ///< along the first of 3 axes or more lie tensors of their own
 };
 
 struct Quantized {
@@ -37,7 +38,8 @@ struct Quantized {
   std::vector<const CheckpointLayout*> layouts = {};
 };
 
-/// Calls take(tensor) for each tensor of A whose parts are there, one at a time. Returns what is
+/// Calls take(tensor) for each tensor of A whose parts are there, one at a time; of a stack, which
+/// files.stack says or a scale for each of several tensors, for each in it: "w[0]". Returns what is
 /// held against nothing, where no tensor is named: parts without others, and tensors that A lacks.
 /// Throws Error if a file cannot be read, or if no tensor has its parts.
 std::vector<std::string> each_quantized(const ScaleFiles& files,

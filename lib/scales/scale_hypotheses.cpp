@@ -6,10 +6,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <utility>
 
+#include "lib/number/encoding_text.h"
+#include "lib/scales/scale_text.h"
 #include "lib/scales/suspected_codes.h"
 #include "lib/scales/suspected_scales.h"
+#include "lib/text/paragraph.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -23,14 +29,15 @@ void keep_best(std::vector<Suspect>& all, std::size_t most, const auto& share) {
   if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
 }
 
-/// Adds a hypothesis that at least halves what `base` leaves unequal, unless a better one is there
-/// that leaves nothing. Returns whether it was added.
+/// Adds a hypothesis that leaves a quarter at most of what `base` leaves unequal, unless a better
+/// one is there that leaves nothing. Returns whether it was added.
 bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
   const auto is_enough = [&](const ScaleHypothesis& other) {
     return other.part == x.part &&
            (other.equal == other.of || other.words == x.words || other.equal == x.equal);
   };
-  if (x.equal <= base || 2 * (x.of - x.equal) > x.of - base) return false;
+  // Half of the scales, or of codes in bytes, may be equal by chance.
+  if (x.equal <= base || 4 * (x.of - x.equal) > x.of - base) return false;
   if (std::ranges::any_of(finding.hypotheses, is_enough)) return false;
   finding.hypotheses.push_back(x);
   return true;
@@ -45,7 +52,7 @@ std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> eviden
                                          std::span<const SuspectedScales> suspected) {
   std::vector<double> scales(evidence.size());
   const auto take = [&](const auto& x) {
-    scales[x.reading] = std::max(scales[x.reading], x.scales.share());
+    scales[x.reading] = std::max(scales[x.reading], x.speaks());
   };
   for (const ScaleRuleFit& x : nearest) take(x);
   for (const SuspectedScales& x : suspected) take(x);
@@ -73,6 +80,176 @@ void tell_other_form(const Quantized& given, ScaleFinding& finding) {
   }
 }
 
+std::vector<std::string_view> names_of_rules(const ScaleRuleFit& fit) {
+  std::vector<std::string_view> out;
+  for (const NamedScaleRule* rule : fit.rules) out.push_back(rule->name);
+  return out;
+}
+
+/// "12 scales of NaN, FFC00000 stored where 7FC00000 is expected".
+std::string nans_text(std::uint64_t n, std::string_view what, std::uint32_t stored,
+                      std::uint32_t expected, const Format& format) {
+  return fmt::format(
+      "equal but for the bits of NaNs: of {} {}{}, the first {} stored where {} is "
+      "expected",
+      grouped(n), what, n == 1 ? "" : "s", hexadecimal(stored, format),
+      hexadecimal(expected, format));
+}
+
+/// Tells of rules that explain all but which NaN a NaN is: each machine has its own.
+void tell_nans(const Quantized& given, ScaleFinding& finding) {
+  for (const ScaleRuleFit& fit : finding.nearest) {
+    const bool scales = fit.scales.is_whole_but_nans(), codes = fit.elements.is_whole_but_nans();
+    if ((!scales && !codes) || fit.tensor.fit == TensorScaleFit::imagined) continue;
+    const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
+    const auto add = [&](ExplainedPart part, const ScaleAgreement& all, const std::string& words) {
+      tell(finding,
+           {fmt::format("{}: {} ({})", listed(names_of_rules(fit)), words,
+                        reading_words(work, fit.order)),
+            part, all.of, all.of, "nan_bits", fit.reading, fit.order, fit.rule},
+           all.equal);
+    };
+    if (scales) {
+      add(ExplainedPart::scales, fit.scales,
+          nans_text(fit.scales.nans, "scale", fit.scale->stored, fit.scale->expected,
+                    work.format().scale));
+    }
+    if (codes) {
+      add(ExplainedPart::codes, fit.elements,
+          nans_text(fit.elements.nans, "code", fit.element->stored, fit.element->expected,
+                    work.format().element));
+    }
+  }
+}
+
+/// How many stored scales have the code that most have: so many a rule may give without a block.
+std::uint64_t most_of_one(const std::vector<std::uint32_t>& codes) {
+  std::map<std::uint32_t, std::uint64_t> counts;
+  std::uint64_t out = 0;
+  for (const std::uint32_t code : codes) out = std::max(out, ++counts[code]);
+  return out;
+}
+
+std::vector<std::uint32_t> codes_of_scales(const Quantized& given, const ScaleReading& reading,
+                                           std::size_t order) {
+  return stored_scales(given, reading, reading.orders[order]).codes;
+}
+
+/// Tells of scales that are all the same, where those of the nearest rule are not.
+void tell_constant(const Quantized& given, ScaleFinding& finding) {
+  if (finding.nearest.empty()) return;
+  const ScaleRuleFit& fit = finding.nearest[0];
+  const ScaleReading& reading = finding.readings[fit.reading];
+  const std::vector<std::uint32_t> codes = codes_of_scales(given, reading, fit.order);
+  constexpr std::size_t least = 8;
+  if (codes.size() < least || most_of_one(codes) < codes.size()) return;
+  const ReadingWork work(given, reading, NumbersTaken::as_given);
+  const ScaleRule steps = work.steps(*fit.rule);
+  if (most_of_one(work.scales(steps, fit.tensor.scale).codes) == codes.size()) return;
+  const Format& scale = reading.format.format.scale;
+  const bool is_usual =
+      codes[0] == 0 || codes[0] == convert(block_steps::one, binary32, scale).bits;
+  const bool is_of_tensor =
+      block_scale(steps, work.format(), work.amax(steps), fit.tensor.scale).code == codes[0];
+  tell(
+      finding,
+      {fmt::format("every scale is {}, whatever its block{} ({})", scale_number(codes[0], scale),
+                   is_usual       ? ", as if none had been written"
+                   : is_of_tensor ? fmt::format(": that of the tensor's amax by {}", fit.rule->name)
+                                  : std::string(),
+                   reading_words(work, fit.order)),
+       ExplainedPart::scales, codes.size(), codes.size(), "constant", fit.reading, fit.order,
+       fit.rule},
+      std::min<std::uint64_t>(fit.scales.equal, codes.size() - 1));
+}
+
+/// The order of scales, and the rule, that are told of a reading before others.
+struct ReadingFirst {
+  std::size_t order = 0;
+  const NamedScaleRule* rule = nullptr;
+};
+
+ReadingFirst first_of_reading(const ScaleFinding& finding,
+                              const std::optional<SuspectedRule>& suspected,
+                              std::span<const ReadingEvidence> evidence, std::size_t reading) {
+  if (suspected && suspected->reading == reading) return {suspected->order, suspected->rule};
+  ReadingFirst out{evidence[reading].order, nullptr};
+  for (const ScaleRuleFit& fit : finding.nearest) {
+    if (fit.reading != reading) continue;
+    out.rule = fit.rule;
+    // Without codes that speak for an order, the scales do.
+    if (evidence[reading].codes == 0) out.order = fit.order;
+    break;
+  }
+  return out;
+}
+
+/// What may have been done to the numbers before they were quantized.
+struct NumbersChange {
+  NumbersTaken taken = NumbersTaken::as_given;
+  std::int64_t rows = 0;
+
+  bool is_plain() const { return taken == NumbersTaken::as_given && rows == 0; }
+  friend bool operator==(const NumbersChange&, const NumbersChange&) = default;
+};
+
+/// The changes of numbers under which codes are tried, that of suspected scales first.
+std::vector<NumbersChange> changes_to_try(std::span<const SuspectedScales> scales,
+                                          const std::optional<SuspectedRule>& first,
+                                          std::size_t reading) {
+  std::vector<NumbersChange> out;
+  const auto add = [&](const NumbersChange& x) {
+    if (std::ranges::find(out, x) == out.end()) out.push_back(x);
+  };
+  for (const SuspectedScales& x : scales) {
+    const bool is_first = first && first->reading == reading && x.reading == reading &&
+                          x.order == first->order && x.scales.is_whole();
+    if (is_first) add({x.taken, x.rows});
+  }
+  for (const NumbersTaken taken :
+       {NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16}) {
+    add({taken, 0});
+  }
+  // Codes alone may be moved by a row.
+  for (const std::int64_t rows : {1, -1}) add({NumbersTaken::as_given, rows});
+  return out;
+}
+
+/// Whether codes are so unlike those that were tried that they may be of other numbers.
+bool may_be_moved(const NumbersChange& change, const Quantized& given,
+                  std::span<const SuspectedCodes> told) {
+  if (change.taken != NumbersTaken::as_given || told.empty()) return true;
+  const auto zeros = static_cast<std::uint64_t>(std::ranges::count(given.x, 0.0F));
+  return std::ranges::all_of(told, [&](const SuspectedCodes& x) {
+    ScaleAgreement all = x.elements;
+    all.zeros = std::min(all.equal, zeros);
+    return all.speaks() < 0.5;
+  });
+}
+
+/// Whether a hypothesis makes nearly all scales equal, beside which another one would be noise.
+bool is_explained_enough(const ScaleFinding& finding) {
+  return std::ranges::any_of(finding.hypotheses, [](const ScaleHypothesis& x) {
+    return x.part == ExplainedPart::scales && 10 * x.equal >= 9 * x.of;
+  });
+}
+
+/// The rules under which a suspicion gives the same, that of x first.
+std::string names_of_same(std::span<const SuspectedScales> all, const SuspectedScales& x) {
+  std::vector<std::string_view> out{x.rule->name};
+  for (const SuspectedScales& other : all) {
+    const bool same = other.reading == x.reading && other.order == x.order &&
+                      other.words == x.words && other.scales == x.scales;
+    if (same && std::ranges::find(out, other.rule->name) == out.end()) {
+      out.push_back(other.rule->name);
+    }
+  }
+  constexpr std::size_t most_named = 4;
+  const bool are_more = out.size() > most_named;
+  out.resize(std::min(out.size(), most_named));
+  return listed(out) + (are_more ? " …" : "");
+}
+
 }  // namespace
 
 std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
@@ -89,32 +266,36 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     try_scales_of(given, finding.readings[i], i, scales);
   }
   keep_best(scales, 12,
-            [&](const SuspectedScales& x) { return x.scales.share() + evidence[x.reading].codes; });
+            [&](const SuspectedScales& x) { return x.speaks() + evidence[x.reading].codes; });
   std::uint64_t codes_equal = 0;
+  tell_nans(given, finding);
+  tell_constant(given, finding);
   for (const ScaleRuleFit& fit : finding.nearest) {
     codes_equal = std::max(codes_equal, fit.elements.equal);
   }
   // What nearest rules make equal, but for those of readings for which codes speak less.
-  const auto scales_equal = [&](std::size_t reading) {
+  const auto scales_equal = [&](std::size_t reading, std::size_t order, const ScaleAgreement& x) {
     std::uint64_t out = 0;
     for (const ScaleRuleFit& fit : finding.nearest) {
       const bool counts = evidence[fit.reading].codes >= evidence[reading].codes - chance;
       if (counts) out = std::max(out, fit.scales.equal);
     }
-    return out;
+    // One code for all would make so many equal.
+    if (x.is_whole()) return out;
+    return std::max(out, most_of_one(codes_of_scales(given, finding.readings[reading], order)));
   };
   tell_other_form(given, finding);
   std::optional<SuspectedRule> first;
   for (const SuspectedScales& x : scales) {
     if (finding.hypotheses.size() == most_told) break;
-    if (first && first->reading != x.reading) continue;
+    if (first && (first->reading != x.reading || is_explained_enough(finding))) continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
-        fmt::format("{}: {} ({})", x.rule->name, x.words, reading_words(work, x.order));
+        fmt::format("{}: {} ({})", names_of_same(scales, x), x.words, reading_words(work, x.order));
     const bool is_told = tell(finding,
                               {words, ExplainedPart::scales, x.scales.equal, x.scales.of, x.kind,
                                x.reading, x.order, x.rule, x.factor},
-                              std::min(scales_equal(x.reading), x.scales.of));
+                              std::min(scales_equal(x.reading, x.order, x.scales), x.scales.of));
     if (is_told && !first) first = {x.reading, x.order, x.rule};
   }
   const std::vector<std::size_t> readings = readings_to_try(evidence, finding.nearest, scales);
@@ -124,28 +305,34 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     return std::ranges::any_of(told, [](const SuspectedCodes& x) { return x.elements.is_whole(); });
   };
   for (const std::size_t i : readings) {
-    for (const NumbersTaken taken :
-         {NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16}) {
-      if (is_found()) break;
-      const ReadingWork work(given, finding.readings[i], taken);
+    const ReadingFirst of = first_of_reading(finding, first, evidence, i);
+    for (const NumbersChange& change : changes_to_try(scales, first, i)) {
+      if (is_found() || (change.rows != 0 && !may_be_moved(change, given, told))) continue;
+      const ReadingWork work(given, finding.readings[i], change.taken, change.rows);
       std::vector<SuspectedCodes> codes;
-      const CodeSuspicions suspicions(work, i, taken, finding.codings, codes);
-      suspicions.try_stored(evidence[i].order);
+      const CodeSuspicions suspicions(work, i, of.order, change.taken, change.rows, of.rule,
+                                      finding.codings, codes);
+      suspicions.try_stored();
       suspicions.try_made(scales);
+      if (change.is_plain()) suspicions.try_unrounded();
+      // The stored scales with the step of the rule that is told first.
+      SuspectedCodes plain = codes.empty() ? SuspectedCodes{} : codes[0];
       keep_best(codes, 4, share_of_codes);
       for (SuspectedCodes& x : codes) suspicions.count_all(x);
-      if (taken == NumbersTaken::as_given && !codes.empty() && !codes[0].elements.is_whole()) {
-        const std::uint64_t n = suspicions.drawn_neighbours(codes[0]);
-        if (n > drawn.equal) {
+      if (change.is_plain() && !codes.empty() && !codes[0].elements.is_whole()) {
+        for (const SuspectedCodes* x : {&std::as_const(plain), &std::as_const(codes[0])}) {
+          if (drawn.equal == given.x.size()) break;
+          const std::uint64_t n = suspicions.drawn_neighbours(*x);
+          if (n <= drawn.equal) continue;
           drawn.words =
               "each code is one of the two neighbours of its number, as stochastic rounding leaves "
               "them: " +
-              codes[0].words;
+              x->words;
           drawn.equal = n;
           drawn.of = given.x.size();
           drawn.reading = i;
-          drawn.order = evidence[i].order;
-          drawn.rule = codes[0].of.rule;
+          drawn.order = of.order;
+          drawn.rule = x->of.rule;
         }
       }
       for (SuspectedCodes& x : codes) {
@@ -158,9 +345,12 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   const std::size_t before = finding.hypotheses.size();
   for (const SuspectedCodes& x : told) {
     if (finding.hypotheses.size() == before + most_told) break;
+    const bool is_kind_told =
+        finding.hypotheses.size() > before && finding.hypotheses.back().kind == x.of.kind;
+    if (is_kind_told) continue;
     tell(finding,
          {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of, x.of.kind, x.reading,
-          evidence[x.reading].order, x.of.rule},
+          x.order, x.of.rule},
          codes_equal);
   }
   if (drawn.equal > 0 && !told[0].elements.is_whole()) {

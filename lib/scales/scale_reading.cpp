@@ -4,6 +4,7 @@
 #include "lib/scales/scale_reading.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -33,6 +34,35 @@ std::vector<NamedOrCustomBlock> formats_to_read() {
   std::ranges::stable_sort(out, {},
                            [](const NamedOrCustomBlock& x) { return x.format.element.bits(); });
   return out;
+}
+
+/// The size of blocks of which an axis has so many: a power of two, or one that divides the axis.
+std::uint64_t size_of_blocks(std::uint64_t extent, std::uint64_t blocks) {
+  if (blocks == 0 || blocks > extent) return 0;
+  const std::uint64_t least = (extent + blocks - 1) / blocks, power = std::bit_ceil(least);
+  if ((extent + power - 1) / power == blocks) return power;
+  return extent % blocks == 0 ? least : 0;
+}
+
+/// Formats in blocks of the size that the shapes of numbers and scales say, along the last axis.
+void add_formats_of_shape(const Quantized& given, std::vector<NamedOrCustomBlock>& out) {
+  constexpr std::uint64_t most = 1024;  // elements of a side
+  const std::vector<std::uint64_t>& scales = given.scales.shape;
+  const std::size_t axes = given.shape.size();
+  if (axes < 2 || scales.size() != axes) return;
+  const bool same = std::equal(scales.begin(), scales.end() - 2, given.shape.begin());
+  const std::uint64_t rows = size_of_blocks(given.shape[axes - 2], scales[axes - 2]);
+  const std::uint64_t along = size_of_blocks(given.shape[axes - 1], scales[axes - 1]);
+  if (!same || rows == 0 || along == 0 || rows * along == 1 || rows > most || along > most) return;
+  const std::size_t known = out.size();
+  for (std::size_t i = 0; i < known; ++i) {
+    NamedOrCustomBlock row = out[i];
+    row.format.shape = {static_cast<int>(rows), static_cast<int>(along)};
+    const auto is_there = [&](const NamedOrCustomBlock& x) { return x.format == row.format; };
+    if (std::ranges::any_of(out, is_there)) continue;
+    row.name = spec_of(row.format);
+    out.push_back(std::move(row));
+  }
 }
 
 std::size_t elements_of_shape(std::span<const std::uint64_t> shape) {
@@ -103,7 +133,7 @@ std::optional<StoredScales> scales_as_stored(const StoredArray& scales, const Fo
   // Numbers of another format: those that the format has.
   if (format == binary32) out.held = from;
   const bool exact = take(dtype.bits / 8, [&](std::uint32_t bits) {
-    if (decode(bits, from).kind == Kind::nan || decode(bits, from).negative) return false;
+    if (decode(bits, from).kind != Kind::nan && decode(bits, from).negative) return false;
     const Projected made = convert(bits, from, format);
     out.codes.push_back(static_cast<std::uint32_t>(made.bits));
     const bool is_held = (made.flags & (Flag::inexact | Flag::overflow | Flag::invalid)) == 0;
@@ -128,7 +158,13 @@ std::vector<std::uint32_t> in_order(const StoredOrder& order, ScaleGrid grid,
   return out;
 }
 
-std::vector<StoredOrder> orders_that_fit(const BlockView& view, std::size_t stored) {
+std::uint64_t other_than_0(std::span<const std::uint32_t> codes) {
+  return codes.size() - static_cast<std::uint64_t>(std::ranges::count(codes, 0U));
+}
+
+/// Orders of so many scales; those that are no plain ones are of scales of one byte.
+std::vector<StoredOrder> orders_that_fit(const BlockView& view, std::size_t stored,
+                                         std::size_t bytes) {
   const ScaleGrid grid = grid_of(view.scale_shape);
   std::vector<std::uint32_t> numbers(stored);
   std::iota(numbers.begin(), numbers.end(), 0U);
@@ -136,6 +172,7 @@ std::vector<StoredOrder> orders_that_fit(const BlockView& view, std::size_t stor
   std::vector<std::vector<std::uint32_t>> seen;
   for (const bool of_transpose : {false, true}) {
     for (const ScaleLayout& layout : scale_layouts) {
+      if (bytes != 1 && layout.name != "row_major") continue;
       const ScaleGrid filled = layout.filled(of_transpose ? turned_grid(grid) : grid);
       if (filled.rows * filled.columns != stored) continue;
       StoredOrder order{&layout, of_transpose, {layout.name}};
@@ -157,6 +194,38 @@ std::vector<std::uint64_t> with_last_two_exchanged(std::vector<std::uint64_t> sh
   return shape;
 }
 
+/// Adds the readings in one format that fit the sizes and dtypes.
+void add_readings(const Quantized& given, const NamedOrCustomBlock& row,
+                  std::vector<ScaleReading>& out) {
+  const auto scales = scales_as_stored(given.scales, row.format.scale);
+  // A scale of the tensor that is given is to be explained, too.
+  if (!scales || (given.tensor && !row.format.tensor_scale)) return;
+  for (const bool transposed : {false, true}) {
+    if (transposed && given.shape.size() < 2) continue;
+    const std::vector<std::uint64_t> shape =
+        transposed ? with_last_two_exchanged(given.shape) : given.shape;
+    if (!codes_fit(given.codes, row.format, shape)) continue;
+    const std::size_t axes = std::max<std::size_t>(shape.size(), 1);
+    for (std::size_t back = 0; back < axes; ++back) {
+      const std::size_t axis = axes - 1 - back;
+      if (row.format.is_of_tensor() && back > 0) continue;
+      if (row.format.shape.rows != 1 && back > 1) continue;
+      ScaleReading reading{row, transposed, shape, axis};
+      reading.view = block_view(row.format, shape, static_cast<int>(axis));
+      reading.orders =
+          orders_that_fit(reading.view, scales->codes.size(), code_bytes(row.format.scale));
+      const bool is_there = std::ranges::any_of(out, [&](const ScaleReading& other) {
+        return other.transposed == transposed && other.view == reading.view &&
+               other.format.format.element == row.format.element &&
+               other.format.format.scale == row.format.scale &&
+               other.format.format.tensor_scale == row.format.tensor_scale &&
+               other.format.format.twos_complement == row.format.twos_complement;
+      });
+      if (!reading.orders.empty() && !is_there) out.push_back(std::move(reading));
+    }
+  }
+}
+
 std::uint32_t sign_from_lowest(std::uint32_t code, int bits) {
   return (code << 1 & ((1U << bits) - 1)) | code >> (bits - 1);
 }
@@ -166,6 +235,10 @@ std::uint32_t bits_in_reverse(std::uint32_t code, int bits) {
   return out;
 }
 std::uint32_t sign_inverted(std::uint32_t code, int bits) { return code ^ 1U << (bits - 1); }
+std::uint32_t complement_of_negative(std::uint32_t code, int bits) {
+  const std::uint32_t sign = 1U << (bits - 1), mask = 2 * sign - 1;
+  return (code & sign) == 0 ? code : (~(code & (sign - 1)) + 1) & mask;
+}
 std::uint32_t sign_lost(std::uint32_t code, int bits) { return code & ((1U << (bits - 1)) - 1); }
 
 constexpr auto readings_of_codes = std::to_array<CodeReading>({
@@ -180,6 +253,9 @@ constexpr auto readings_of_codes = std::to_array<CodeReading>({
     {.name = "reversed",
      .words = "codes with their bits in reverse",
      .stored_as = &bits_in_reverse},
+    {.name = "twos_complement",
+     .words = "codes in two's complement, not as sign and magnitude",
+     .stored_as = &complement_of_negative},
     {.name = "sign_inverted",
      .words = "codes with their signs inverted",
      .stored_as = &sign_inverted},
@@ -192,43 +268,30 @@ const std::span<const CodeReading> code_readings = readings_of_codes;
 
 std::vector<ScaleReading> scale_readings(const Quantized& given,
                                          const std::optional<NamedOrCustomBlock>& format) {
-  const std::vector<NamedOrCustomBlock> tried = format ? std::vector{*format} : formats_to_read();
   std::vector<ScaleReading> out;
-  for (const NamedOrCustomBlock& row : tried) {
-    const auto scales = scales_as_stored(given.scales, row.format.scale);
-    // A scale of the tensor that is given is to be explained, too.
-    if (!scales || (given.tensor && !row.format.tensor_scale)) continue;
-    for (const bool transposed : {false, true}) {
-      if (transposed && given.shape.size() < 2) continue;
-      const std::vector<std::uint64_t> shape =
-          transposed ? with_last_two_exchanged(given.shape) : given.shape;
-      if (!codes_fit(given.codes, row.format, shape)) continue;
-      const std::size_t axes = std::max<std::size_t>(shape.size(), 1);
-      for (std::size_t back = 0; back < axes; ++back) {
-        const std::size_t axis = axes - 1 - back;
-        if (row.format.is_of_tensor() && back > 0) continue;
-        if (row.format.shape.rows != 1 && back > 1) continue;
-        ScaleReading reading{row, transposed, shape, axis};
-        reading.view = block_view(row.format, shape, static_cast<int>(axis));
-        reading.orders = orders_that_fit(reading.view, scales->codes.size());
-        const bool is_there = std::ranges::any_of(out, [&](const ScaleReading& other) {
-          return other.transposed == transposed && other.view == reading.view &&
-                 other.format.format.element == row.format.element &&
-                 other.format.format.scale == row.format.scale &&
-                 other.format.format.tensor_scale == row.format.tensor_scale &&
-                 other.format.format.twos_complement == row.format.twos_complement;
-        });
-        if (!reading.orders.empty() && !is_there) out.push_back(std::move(reading));
-      }
-    }
+  if (format) {
+    add_readings(given, *format, out);
+    return out;
   }
+  std::vector<NamedOrCustomBlock> tried = formats_to_read();
+  for (const NamedOrCustomBlock& row : tried) add_readings(given, row, out);
+  // Blocks of another size, where the scales' shape is not that of blocks of a known one.
+  const bool is_of_shape = std::ranges::any_of(out, [&](const ScaleReading& x) {
+    return x.view.scale_shape == given.scales.shape && x.orders[0].layout->name == "row_major";
+  });
+  if (is_of_shape) return out;
+  const std::size_t known = tried.size();
+  add_formats_of_shape(given, tried);
+  for (std::size_t i = known; i < tried.size(); ++i) add_readings(given, tried[i], out);
   return out;
 }
 
 StoredScales stored_scales(const Quantized& given, const ScaleReading& reading,
                            const StoredOrder& order) {
   StoredScales out = *scales_as_stored(given.scales, reading.format.format.scale);
+  out.stored = other_than_0(out.codes);
   out.codes = in_order(order, grid_of(reading.view.scale_shape), out.codes);
+  out.of_blocks = other_than_0(out.codes);
   return out;
 }
 

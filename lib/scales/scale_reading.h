@@ -55,6 +55,15 @@ struct StoredScales {
   std::uint64_t signs = 0;
   /// Numbers of binary32 are kept in this narrower format.
   std::optional<Format> held = {};
+  /// Codes other than 0: in all places, and in those that are a block's.
+  std::uint64_t stored = 0, of_blocks = 0;
+
+  /// Returns how many places that fill an order up hold other bits than 0.
+  std::uint64_t filled() const { return stored - of_blocks; }
+  /// Returns the share of what is stored that the blocks have: less than 1 speaks against an order.
+  double weight() const {
+    return stored == 0 ? 1 : static_cast<double>(of_blocks) / static_cast<double>(stored);
+  }
 };
 
 StoredScales stored_scales(const Quantized& given, const ScaleReading& reading,

@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <utility>
 
+#include "lib/block/block_file.h"
+#include "lib/range/quantize_stream.h"
 #include "lib/scales/scale_work.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
@@ -127,7 +130,9 @@ void add_scale_fits(const ReadingWork& work, std::size_t reading, ScaleFinding& 
                        .tensor = tensor,
                        .step = &rule,
                        .codes = &code_readings[0],
-                       .scales = scales_agree(made.codes, stored[order])};
+                       .scales = scales_agree(work.format().scale, made.codes, stored[order]),
+                       .weight = stored[order].weight(),
+                       .filled = stored[order].filled()};
       if (const auto first = fit.scales.first) {
         fit.scale = {*first, work.amaxes(rule.rule)[*first],
                      held_scale(made.codes[*first], stored[order].held),
@@ -185,10 +190,32 @@ void count_codes(const ReadingWork& work, ScaleRuleFit& fit) {
                  found};
 }
 
-/// Puts the fits that explain most into finding.nearest, those together that explain the same.
-void add_nearest(const Quantized& given, const std::vector<ScaleRuleFit>& all, std::size_t show,
-                 ScaleFinding& finding) {
+/// Puts the fits that explain most into finding.nearest, those together that explain the same, and
+/// `first` before the others.
+void add_nearest(const Quantized& given, std::vector<ScaleRuleFit>& all, std::size_t show,
+                 const std::optional<SuspectedRule>& first, ScaleFinding& finding) {
   constexpr std::size_t most_counted = 16;
+  // Where few scales are a rule's they may be so by chance, and codes tell which rules are near.
+  const bool by_codes = finding.explaining.empty() && !all.empty() && all[0].speaks() < 0.5;
+  const auto is_first = [&](const ScaleRuleFit& x) {
+    return first && x.reading == first->reading && x.order == first->order && x.rule == first->rule;
+  };
+  if (by_codes) {
+    const std::pair best{all[0].reading, all[0].order};
+    const ReadingWork work(given, finding.readings[best.first], NumbersTaken::as_given);
+    const auto rest = std::ranges::find_if(all, [&](const ScaleRuleFit& x) {
+      return std::pair{x.reading, x.order} != best;
+    });
+    const std::span fits(all.begin(), rest);
+    for (ScaleRuleFit& fit : fits) {
+      if (fit.elements.of == 0) count_codes(work, fit);
+    }
+    std::ranges::stable_sort(fits, std::greater(), [](const ScaleRuleFit& x) {
+      const double another = x.tensor.fit == TensorScaleFit::imagined ? chance : 0;
+      return x.scales.share() + x.elements.share() - another;
+    });
+  }
+  std::ranges::stable_partition(all, is_first);
   std::size_t counted = 0;
   for (const ScaleRuleFit& one : all) {
     const bool explains = std::ranges::any_of(finding.explaining, [&](const ScaleRuleFit& x) {
@@ -203,8 +230,9 @@ void add_nearest(const Quantized& given, const std::vector<ScaleRuleFit>& all, s
     if (explains || is_elsewhere || is_told) continue;
     if (++counted > most_counted) break;
     ScaleRuleFit fit = one;
-    const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
-    count_codes(work, fit);
+    if (fit.elements.of == 0) {
+      count_codes(ReadingWork(given, finding.readings[fit.reading], NumbersTaken::as_given), fit);
+    }
     const auto same = std::ranges::find_if(finding.nearest, [&](const ScaleRuleFit& x) {
       return x.reading == fit.reading && x.order == fit.order && x.scales == fit.scales &&
              x.elements == fit.elements && x.blocks == fit.blocks && x.scale == fit.scale &&
@@ -224,9 +252,7 @@ void add_nearest(const Quantized& given, const std::vector<ScaleRuleFit>& all, s
 /// most; of those that differ by chance, the plainest, which is before the others in its list.
 void put_best_reading_first(std::vector<ScaleRuleFit>& all,
                             std::span<const ReadingEvidence> evidence) {
-  const auto speaks = [&](const ScaleRuleFit& x) {
-    return x.scales.share() + evidence[x.reading].codes;
-  };
+  const auto speaks = [&](const ScaleRuleFit& x) { return x.speaks() + evidence[x.reading].codes; };
   double most = 0;
   for (const ScaleRuleFit& fit : all) most = std::max(most, speaks(fit));
   std::pair best{evidence.size(), std::size_t{0}};
@@ -236,6 +262,13 @@ void put_best_reading_first(std::vector<ScaleRuleFit>& all,
   std::ranges::stable_partition(all, [&](const ScaleRuleFit& x) {
     return std::pair{x.reading, x.order} == best;
   });
+}
+
+/// Leaves out orders whose filled places hold something, where others explain all that is stored.
+void leave_out_filled(std::vector<ScaleRuleFit>& explaining) {
+  const auto is_filled = [](const ScaleRuleFit& x) { return x.filled > 0; };
+  if (std::ranges::all_of(explaining, is_filled)) return;
+  std::erase_if(explaining, is_filled);
 }
 
 /// Throws Error if a format fits but for the scale of the tensor that is given.
@@ -252,16 +285,47 @@ void throw_if_tensor_scale_is_idle(const Quantized& given,
       given.name.empty() ? "the arrays" : printable(given.name, 60), readings[0].format.name));
 }
 
+/// What arrays of a format would be: "codes F8_E4M3 or U8 (4, 64), scales F8_E8M0 or U8 (4, 2)".
+std::string wanted_text(const NamedOrCustomBlock& format, const std::vector<std::uint64_t>& shape) {
+  const BlockFormat& f = format.format;
+  const bool is_packed = f.element.bits() == 4;
+  std::vector<std::uint64_t> codes = shape;
+  if (is_packed && !codes.empty()) codes.back() = (codes.back() + 1) / 2;
+  const auto dtypes_of = [](const Format& x) -> std::string {
+    const Dtype dtype = encoded_dtype(x == ue4m3 ? e4m3 : x);
+    return dtype.kind != DtypeKind::floating || x == binary32 ? std::string(dtype.name)
+                                                              : fmt::format("{} or U8", dtype.name);
+  };
+  const BlockView view = block_view(f, shape, -1);
+  std::string out =
+      fmt::format("codes {} {}, scales {} {}", is_packed ? "U8" : dtypes_of(f.element),
+                  shape_text(codes), dtypes_of(f.scale), shape_text(view.scale_shape));
+  const ScaleGrid grid = grid_of(view.scale_shape);
+  for (const ScaleLayout& layout : scale_layouts) {
+    const ScaleGrid filled = layout.filled(grid);
+    const bool is_other = filled.rows * filled.columns != grid.rows * grid.columns;
+    if (is_other && code_bytes(f.scale) == 1) {
+      out += fmt::format(", as {} ({}, {})", layout.name, filled.rows, filled.columns);
+    }
+  }
+  return out;
+}
+
 Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBlock>& format) {
   const auto told = [](const StoredArray& x) {
     return fmt::format("{} {}", x.dtype.name, shape_text(x.shape));
   };
+  std::string remedy = "give --format for blocks of your own, such as e2m1:block=1x64:scale=e8m0";
+  if (given.codes.dtype.kind == DtypeKind::integer && given.codes.dtype.bits > 16) {
+    remedy = fmt::format("store codes in U8, a byte each, not in {}", given.codes.dtype.name);
+  } else if (format) {
+    remedy = "along the last axis they have " + wanted_text(*format, given.shape);
+  }
   return Error(fmt::format(
-      "{}: numbers {}, codes {}, scales {}: sizes and dtypes fit {}; give --format for blocks of "
-      "your own, such as e2m1:block=1x64:scale=e8m0",
+      "{}: numbers {}, codes {}, scales {}: sizes and dtypes fit {}; {}",
       given.name.empty() ? "the arrays" : printable(given.name, 60), shape_text(given.shape),
       told(given.codes), told(given.scales),
-      format ? "no blocks of " + format->name : "no block format that is known"));
+      format ? "no blocks of " + format->name : "no block format that is known", remedy));
 }
 
 }  // namespace
@@ -286,26 +350,22 @@ ScaleFinding identify_scales(const Quantized& given,
     throw nothing_fits(given, format);
   }
   if (out.explaining.empty()) add_explaining_by_others(given, all, out);
-  std::ranges::stable_sort(all, [](const ScaleRuleFit& a, const ScaleRuleFit& b) {
-    return a.scales.share() > b.scales.share();
-  });
+  std::ranges::stable_sort(
+      all, [](const ScaleRuleFit& a, const ScaleRuleFit& b) { return a.speaks() > b.speaks(); });
+  leave_out_filled(out.explaining);
   std::vector<ReadingEvidence> evidence;
   for (std::size_t i = 0; out.explaining.empty() && i < out.readings.size(); ++i) {
     const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);
     evidence.push_back(codes_under_stored(work));
   }
   if (!evidence.empty()) put_best_reading_first(all, evidence);
-  add_nearest(given, all, show, out);
+  add_nearest(given, all, show, {}, out);
   if (!out.explaining.empty()) return out;
   const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, out);
   if (!suspected) return out;
   // The rule that is suspected is told first, whatever of it is equal as it stands.
-  std::ranges::stable_partition(all, [&](const ScaleRuleFit& x) {
-    return x.reading == suspected->reading && x.order == suspected->order &&
-           x.rule == suspected->rule;
-  });
   out.nearest.clear();
-  add_nearest(given, all, show, out);
+  add_nearest(given, all, show, suspected, out);
   return out;
 }
 

@@ -25,11 +25,20 @@ namespace binade {
 struct ScaleAgreement {
   std::uint64_t equal = 0, of = 0;
   std::optional<std::uint64_t> first = {};
+  std::uint64_t nans = 0;   ///< NaNs in both that differ in their bits alone
+  std::uint64_t zeros = 0;  ///< scales of code 0 in both, which are equal whatever a rule does
 
   bool is_whole() const { return equal == of; }
   double share() const {
     return of == 0 ? 1 : static_cast<double>(equal) / static_cast<double>(of);
   }
+
+  /// Returns the share of those that are not zeros in both.
+  double speaks() const {
+    return of == zeros ? 0 : static_cast<double>(equal - zeros) / static_cast<double>(of - zeros);
+  }
+  /// Returns whether NaNs' bits are all that differs, and do.
+  bool is_whole_but_nans() const { return nans > 0 && equal + nans == of; }
 
   friend bool operator==(const ScaleAgreement&, const ScaleAgreement&) = default;
 };
@@ -80,10 +89,14 @@ struct ScaleRuleFit {
   Rounding rounding = Rounding::ties_to_even;  ///< to_even: as the step says
   const CodeReading* codes = nullptr;
   ScaleAgreement scales = {}, elements = {};
+  double weight = 1;         ///< of the order: StoredScales::weight()
+  std::uint64_t filled = 0;  ///< places that fill it up and hold other bits than 0
   std::uint64_t blocks = 0;  ///< whose scale and codes are all equal
   std::optional<ScaleDifference> scale = {};
   std::optional<ElementDifference> element = {};
 
+  /// Returns how much scales speak for it.
+  double speaks() const { return scales.speaks() * weight; }
   /// Returns whether all scales are the rule's, that of the tensor too.
   bool is_whole_so_far() const {
     return scales.is_whole() && tensor.fit != TensorScaleFit::imagined;

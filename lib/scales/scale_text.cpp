@@ -26,7 +26,7 @@ std::string place_text(std::uint64_t number, const std::vector<std::uint64_t>& s
     place[i] = number % shape[i];
     number /= shape[i];
   }
-  return place.empty() ? "" : shape_text(place);
+  return shape_text(place);
 }
 
 /// "1 rule", "2 rules".
@@ -45,11 +45,6 @@ std::string number_text(std::uint64_t bits, const Format& format) {
 std::string float_text(std::uint32_t bits) {
   return fmt::format("{:.7g} ({})", static_cast<double>(std::bit_cast<float>(bits)),
                      hexadecimal(bits, binary32));
-}
-std::string scale_number(std::uint32_t code, const Format& format) {
-  if (format == binary32) return float_text(code);
-  if (code >> format.bits() != 0) return fmt::format("{:02X}, with a sign", code);
-  return number_text(code, format);
 }
 std::string element_number(std::uint32_t code, const BlockFormat& format) {
   const Format& f = format.element;
@@ -105,6 +100,11 @@ std::string explaining_text(const ScaleFinding& x, const Quantized& given,
     out += fmt::format("     the scale of the tensor, too: {}\n", part_words(fit.tensor.part));
   } else if (fit.tensor.fit == TensorScaleFit::absent) {
     out += "     the scale of the tensor is not given: that of its amax was taken\n";
+  }
+  if (fit.filled > 0) {
+    out += wrapped(fmt::format("     {} that fill the order up hold other bits than 0",
+                               some(fit.filled, "place")),
+                   5);
   }
   const std::string call = quantize_call(x, given, rules);
   return call.empty() ? out : out + "     " + call + "\n";
@@ -183,7 +183,21 @@ std::string made_equal_text(const ScaleFinding& x) {
                                                                                : "code");
 }
 
-std::string scale_verdict(const ScaleFinding& x) {
+/// Why the rules that explain all are several.
+std::string undecided_text(const Quantized& given) {
+  const auto is_zero = [](float v) { return v == 0; };
+  if (std::ranges::all_of(given.x, is_zero)) {
+    return "every number is 0, which cannot tell rules, axes or orders apart: give others";
+  }
+  const float size = std::abs(given.x[0]);
+  if (std::ranges::all_of(given.x, [&](float v) { return std::abs(v) == size; })) {
+    return "all numbers have one magnitude, which cannot tell axes or orders apart, and rules "
+           "hardly: give others";
+  }
+  return "these numbers do not tell the rules above apart";
+}
+
+std::string scale_verdict(const ScaleFinding& x, const Quantized& given) {
   switch (x.conclusion()) {
     case ScaleConclusion::none:
       return wrapped("none: no rule explains every scale and every code" + made_equal_text(x) +
@@ -192,10 +206,16 @@ std::string scale_verdict(const ScaleFinding& x) {
     case ScaleConclusion::unique: return "unique: one rule explains every scale and every code\n";
     case ScaleConclusion::several: break;
   }
-  return "several: these numbers do not tell the rules above apart\n";
+  return wrapped("several: " + undecided_text(given), 2);
 }
 
 }  // namespace
+
+std::string scale_number(std::uint32_t code, const Format& format) {
+  if (format == binary32) return float_text(code);
+  if (code >> format.bits() != 0) return fmt::format("{:02X}, with a sign", code);
+  return number_text(code, format);
+}
 
 std::vector<ExplainingRules> explaining_rules(const ScaleFinding& x) {
   std::vector<ExplainingRules> of_rules;
@@ -283,6 +303,7 @@ std::string binades_text(const ScaleDifference& x, const Format& scale) {
 }
 
 std::string block_place(const ScaleReading& reading, std::uint64_t block) {
+  if (reading.view.scale_shape.empty()) return "of all numbers";
   return place_text(block, reading.view.scale_shape);
 }
 std::string element_place(const ScaleReading& reading, std::uint64_t element) {
@@ -336,7 +357,7 @@ std::string scales_text(const ScaleFinding& x, const Quantized& given, std::size
     for (const ScaleRuleFit& fit : x.nearest) out += nearest_text(x, fit);
     out += "\n";
   }
-  return out + scale_verdict(x);
+  return out + scale_verdict(x, given);
 }
 
 }  // namespace binade

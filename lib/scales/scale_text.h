@@ -54,6 +54,9 @@ std::string scale_reading_text(const ScaleFinding& x, const ScaleRuleFit& fit);
 /// is no positive number.
 std::string binades_text(const ScaleDifference& x, const Format& scale);
 
+/// Returns a scale for a sentence: "0.75 (3F400000)".
+std::string scale_number(std::uint32_t code, const Format& format);
+
 /// Returns the places of a block and of an element: "(0, 3)".
 std::string block_place(const ScaleReading& reading, std::uint64_t block);
 std::string element_place(const ScaleReading& reading, std::uint64_t element);

@@ -27,6 +27,20 @@ std::vector<float> narrowed_numbers(std::span<const float> x, const Format& to) 
   return out;
 }
 
+/// Rows of each matrix in the places of those so many behind them, the last ones first.
+std::vector<float> moved_rows(std::span<const float> x, const BlockView& view, std::int64_t rows) {
+  const auto lines = static_cast<std::int64_t>(view.lines);
+  std::vector<float> out(x.size());
+  for (std::size_t line = 0; line < view.matrices * view.lines; ++line) {
+    const auto in_matrix = static_cast<std::int64_t>(line % view.lines);
+    const std::int64_t from = ((in_matrix - rows) % lines + lines) % lines;
+    const std::size_t at = line - line % view.lines + static_cast<std::size_t>(from);
+    std::ranges::copy(x.subspan(at * view.length, view.length),
+                      out.begin() + static_cast<std::ptrdiff_t>(line * view.length));
+  }
+  return out;
+}
+
 float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 /// A number for people: "0.0625", "about 448.2".
@@ -108,9 +122,24 @@ void compare_line(const std::byte* made, const std::byte* stored, std::size_t n,
   }
 }
 
+/// What elements of a line of a piece are rounded from, rounded to a format between.
+std::vector<float> rounded_quotients(const BlockQuantizer& to, std::span<const float> x,
+                                     std::size_t width, const BlockPiece& piece,
+                                     std::span<const std::uint32_t> factors,
+                                     const Format& between) {
+  std::vector<float> out(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t block = piece.block + (piece.begin + i) / width - piece.begin / width;
+    const float factor = number_of_bits(factors[block]);
+    out[i] = divides(to.rule) ? x[i] / factor : x[i] * factor;
+  }
+  return narrowed_numbers(out, between);
+}
+
 }  // namespace
 
-ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken)
+ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken,
+                         std::int64_t rows)
     : given_(&given),
       reading_(&reading),
       input_(taken == NumbersTaken::as_bfloat16   ? bfloat16
@@ -124,6 +153,10 @@ ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, Nu
   }
   if (reading.transposed) {
     turned_ = transposed_numbers(x_, given.shape);
+    x_ = turned_;
+  }
+  if (rows != 0) {
+    turned_ = moved_rows(x_, reading.view, rows);
     x_ = turned_;
   }
 }
@@ -239,14 +272,19 @@ ScaleAgreement sampled_scales(const ReadingWork& work, const ScaleRule& rule,
   return {.equal = equal.empty() ? 0 : *std::ranges::max_element(equal), .of = sample.size()};
 }
 
-ScaleAgreement scales_agree(std::span<const std::uint32_t> expected, const StoredScales& stored) {
+ScaleAgreement scales_agree(const Format& scale, std::span<const std::uint32_t> expected,
+                            const StoredScales& stored) {
+  using block_steps::is_nan;
   ScaleAgreement out{.of = expected.size()};
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (held_scale(expected[i], stored.held) == stored.codes[i]) {
+    const std::uint32_t made = held_scale(expected[i], stored.held);
+    if (made == stored.codes[i]) {
       ++out.equal;
-    } else if (!out.first) {
-      out.first = i;
+      out.zeros += made == 0 ? 1 : 0;
+      continue;
     }
+    if (!out.first) out.first = i;
+    out.nans += scale == binary32 && is_nan(made) && is_nan(stored.codes[i]) ? 1 : 0;
   }
   return out;
 }
@@ -293,6 +331,11 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
   for (std::uint32_t code = 0; how.stored_as != nullptr && code < 256 && bits <= 8; ++code) {
     table[code] = static_cast<std::byte>(how.stored_as(code & ((1U << bits) - 1), bits));
   }
+  const bool has_nan = bits == 8 && to.format.element.has_nan();
+  std::array<bool, 256> nan{};
+  for (std::uint32_t code = 0; has_nan && code < 256; ++code) {
+    nan[code] = decode(code, to.format.element).kind == Kind::nan;
+  }
   std::vector<ScaleAgreement> each(thread_count());
   std::vector<std::vector<std::byte>> made(thread_count());
   std::atomic<bool> ended = false;
@@ -301,21 +344,33 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
     const std::size_t n = piece.end - piece.begin, width = pieces.view.length_of_block;
     made[slot].resize(n * bytes);
     EventCounts counts;
+    std::vector<float> quotients;
+    const std::vector<std::uint32_t> ones(compared.between ? piece.blocks : 0, block_steps::one);
     for (std::size_t line = 0; line < piece.lines; ++line) {
       const std::size_t at = (piece.first_line + line) * pieces.view.length + piece.begin;
-      kernels.block_codes(to, work.x().data() + at, n, width, &factors[piece.block], at, {},
+      const float* numbers = work.x().data() + at;
+      if (compared.between) {
+        quotients = rounded_quotients(to, {numbers, n}, width, piece, factors, *compared.between);
+        numbers = quotients.data();
+      }
+      kernels.block_codes(to, numbers, n, width,
+                          compared.between ? ones.data() : &factors[piece.block], at, {},
                           made[slot].data(), counts);
       if (how.stored_as != nullptr && bytes == 1) {
         for (std::byte& code : made[slot]) code = table[std::to_integer<std::size_t>(code)];
       }
+      const std::byte* const here = stored.data() + at * bytes;
       const auto differs = [&](std::size_t i) {
+        if (has_nan) {
+          const auto code = [](std::byte b) { return std::to_integer<std::size_t>(b); };
+          each[slot].nans += nan[code(made[slot][i])] && nan[code(here[i])] ? 1 : 0;
+        }
         if (compared.elements != nullptr) (*compared.elements)[at + i] |= compared.bit;
         if (compared.differing == nullptr) return;
         mark_block(*compared.differing,
                    piece.block + (piece.begin + i) / width - piece.begin / width);
       };
       const bool wanted = compared.elements != nullptr || compared.differing != nullptr;
-      const std::byte* const here = stored.data() + at * bytes;
       if (bytes == 1) {
         compare_line<std::uint8_t>(made[slot].data(), here, n, at, each[slot], wanted, differs);
       } else {
@@ -335,7 +390,21 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
   for (const ScaleAgreement& some : each) {
     out.equal += some.equal;
     out.of += some.of;
+    out.nans += some.nans;
     if (some.first && (!out.first || *some.first < *out.first)) out.first = some.first;
+  }
+  return out;
+}
+
+std::uint64_t zeros_of_pieces(const ReadingWork& work, std::span<const std::size_t> chosen) {
+  std::uint64_t out = 0;
+  for (const std::size_t number : chosen) {
+    const BlockPiece piece = piece_of(work.pieces(), number);
+    for (std::size_t line = 0; line < piece.lines; ++line) {
+      const std::size_t at = (piece.first_line + line) * work.pieces().view.length;
+      const auto some = work.x().subspan(at + piece.begin, piece.end - piece.begin);
+      out += static_cast<std::uint64_t>(std::ranges::count(some, 0.0F));
+    }
   }
   return out;
 }
@@ -347,6 +416,7 @@ ReadingEvidence codes_under_stored(const ReadingWork& work) {
   ReadingEvidence out;
   if (rule == scale_rules.end()) return out;
   const std::vector<std::size_t> pieces = spread_places(work.pieces().count, 3);
+  const std::uint64_t zeros = zeros_of_pieces(work, pieces);  // which are zeros under any scale
   const auto choices = tensor_scale_choices(work, *rule, true);
   for (const CodeReading& how :
        code_readings.first(codes_are_packed(work.given(), reading) ? 2 : 1)) {
@@ -356,7 +426,9 @@ ReadingEvidence codes_under_stored(const ReadingWork& work) {
       for (const TensorScaleChoice& tensor : choices) {
         const BlockQuantizer to = work.quantizer(work.steps(*rule), tensor.scale);
         const std::vector<std::uint32_t> factors = factors_under(work, to, scales.codes);
-        const double share = codes_agree(work, to, factors, codes, how, {.pieces = pieces}).share();
+        ScaleAgreement all = codes_agree(work, to, factors, codes, how, {.pieces = pieces});
+        all.zeros = std::min(all.equal, zeros);
+        const double share = all.speaks() * scales.weight();
         if (share > std::max(out.codes, chance_of_codes)) out = {share, order};
       }
     }

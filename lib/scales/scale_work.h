@@ -24,7 +24,9 @@ enum class NumbersTaken : std::uint8_t { as_given, as_bfloat16, as_binary16 };
 /// The numbers of a reading with all that is found of them again and again.
 class ReadingWork {
  public:
-  ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken);
+  /// With `rows` each row of the last two axes has the numbers of so many rows before it.
+  ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken,
+              std::int64_t rows = 0);
 
   const Quantized& given() const { return *given_; }
   const ScaleReading& reading() const { return *reading_; }
@@ -61,7 +63,8 @@ std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint3
 std::string_view part_words(TensorScalePart part);
 
 /// Compares expected scales with stored ones.
-ScaleAgreement scales_agree(std::span<const std::uint32_t> expected, const StoredScales& stored);
+ScaleAgreement scales_agree(const Format& scale, std::span<const std::uint32_t> expected,
+                            const StoredScales& stored);
 
 /// Returns numbers of blocks spread over a tensor, a few hundred at most.
 std::vector<std::size_t> sampled_blocks(std::size_t blocks);
@@ -85,6 +88,8 @@ struct CodesCompared {
   /// A bit for each element that differs, added to what is there.
   std::vector<std::uint8_t>* elements = nullptr;
   std::uint8_t bit = 1;
+  /// A format to which quotients are rounded, to nearest even, before they are to elements.
+  std::optional<Format> between = {};
 };
 
 /// Compares the codes that a quantizer makes under these factors with stored ones.
@@ -92,6 +97,9 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
                            std::span<const std::uint32_t> factors,
                            std::span<const std::byte> stored, const CodeReading& how,
                            const CodesCompared& compared);
+
+/// Returns how many numbers of some pieces are zeros.
+std::uint64_t zeros_of_pieces(const ReadingWork& work, std::span<const std::size_t> chosen);
 
 /// How codes speak for a reading, whatever rule gave its scales.
 struct ReadingEvidence {

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "lib/format/format_spec.h"
 #include "lib/number/drawn_count.h"
 #include "lib/number/spread_places.h"
 
@@ -24,71 +26,117 @@ std::string in_reading(std::string_view what, const ReadingWork& work, std::size
 
 }  // namespace
 
-CodeSuspicions::CodeSuspicions(const ReadingWork& work, std::size_t reading, NumbersTaken taken,
+CodeSuspicions::CodeSuspicions(const ReadingWork& work, std::size_t reading, std::size_t order,
+                               NumbersTaken taken, std::int64_t rows, const NamedScaleRule* first,
                                std::uint64_t& tried, std::vector<SuspectedCodes>& out)
     : work_(&work),
       reading_(reading),
+      order_(order),
       taken_(taken),
+      rows_(rows),
+      first_(first),
       tried_(&tried),
       out_(&out),
       pieces_(spread_places(work.pieces().count, 3)) {
-  for (const NibbleOrder order : {NibbleOrder::low_first, NibbleOrder::high_first}) {
-    if (order == NibbleOrder::high_first && !codes_are_packed(work.given(), work.reading()))
+  for (const NibbleOrder half : {NibbleOrder::low_first, NibbleOrder::high_first}) {
+    if (half == NibbleOrder::high_first && !codes_are_packed(work.given(), work.reading()))
       continue;
-    stored_[order] = stored_codes(work.given(), work.reading(), order);
+    stored_[half] = stored_codes(work.given(), work.reading(), half);
   }
+}
+
+std::vector<const NamedScaleRule*> CodeSuspicions::rules() const {
+  std::vector<const NamedScaleRule*> out;
+  for (const NamedScaleRule& rule : scale_rules) {
+    if (fits(rule, work_->format())) out.push_back(&rule);
+  }
+  std::ranges::stable_partition(out, [&](const NamedScaleRule* rule) { return rule == first_; });
+  return out;
 }
 
 void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32_t> factors,
                                const std::string& words, const CodesOf& of) const {
   std::optional<SuspectedCodes> best;
+  const auto keep = [&](SuspectedCodes x, const std::string& between) {
+    const Rounding rounding = x.to.attributes.rounding;
+    x.words =
+        joined_words({words,
+                      rounding == Rounding::ties_to_even
+                          ? ""
+                          : "codes rounded " + std::string(rounding_name(rounding)),
+                      std::string(x.how->words), between, taken_words(taken_), moved_words(rows_)});
+    best = std::move(x);
+  };
   const auto try_one = [&](Rounding rounding, const CodeReading& how) {
     if (!stored_.contains(how.order)) return;
-    SuspectedCodes x{reading_, taken_, to, {}, &how};
+    SuspectedCodes x{.reading = reading_, .taken = taken_, .order = order_, .to = to, .how = &how};
     x.to.attributes.rounding = rounding;
     ++*tried_;
     x.elements =
         codes_agree(*work_, x.to, factors, stored_.at(how.order), how, {.pieces = pieces_});
     if (best && x.elements.equal <= best->elements.equal) return;
-    x.words = joined_words({words,
-                            rounding == Rounding::ties_to_even
-                                ? ""
-                                : "codes rounded " + std::string(rounding_name(rounding)),
-                            std::string(how.words), taken_words(taken_)});
-    best = std::move(x);
+    keep(std::move(x), "");
   };
-  for (const Rounding rounding : roundings_tried()) try_one(rounding, code_readings[0]);
+  for (const Rounding rounding : roundings_tried()) {
+    try_one(rounding, code_readings[0]);
+    if (of.kind == "unrounded_scales" && best->elements.share() < 0.9) return;
+  }
   const Rounding rounding = best->to.attributes.rounding;
   for (const CodeReading& how : code_readings.subspan(1)) {
     try_one(Rounding::ties_to_even, how);
     if (rounding != Rounding::ties_to_even) try_one(rounding, how);
+  }
+  for (const Format& between : {bfloat16, binary16}) {
+    // It moves few codes, so that others would be better by chance.
+    if (best->elements.is_whole() || best->elements.share() < 0.5) break;
+    if (taken_ != NumbersTaken::as_given || rows_ != 0) break;
+    SuspectedCodes x{.reading = reading_,
+                     .taken = taken_,
+                     .order = order_,
+                     .to = to,
+                     .between = between,
+                     .how = &code_readings[0]};
+    ++*tried_;
+    x.elements = codes_agree(*work_, to, factors, stored_.at(NibbleOrder::low_first), *x.how,
+                             {.pieces = pieces_, .between = between});
+    const std::uint64_t left = best->elements.of - best->elements.equal;
+    if (2 * (x.elements.of - x.elements.equal) > left) continue;
+    // Of a power of two nobody can say which was rounded.
+    const std::string_view what =
+        work_->format().scale == e8m0 ? "numbers, or their quotients," : "quotients";
+    keep(std::move(x), fmt::format("{} rounded to {} before the cast", what, format_name(between)));
   }
   best->factors = std::move(factors);
   best->of = of;
   out_->push_back(std::move(*best));
 }
 
-void CodeSuspicions::try_stored(std::size_t order) const {
+void CodeSuspicions::try_stored() const {
   const ReadingWork& work = *work_;
   const StoredScales stored =
-      stored_scales(work.given(), work.reading(), work.reading().orders[order]);
+      stored_scales(work.given(), work.reading(), work.reading().orders[order_]);
   std::vector<std::pair<Factor, ElementCast>> seen;
-  for (const NamedScaleRule& rule : scale_rules) {
+  for (const NamedScaleRule* row : rules()) {
+    const NamedScaleRule& rule = *row;
     const std::pair step{rule.rule.factor, rule.rule.cast};
-    if (!fits(rule, work.format()) || std::ranges::find(seen, step) != seen.end()) continue;
+    if (std::ranges::find(seen, step) != seen.end()) continue;
     seen.push_back(step);
     for (const TensorScaleChoice& tensor : tensor_scale_choices(work, rule, true)) {
       const BlockQuantizer to = work.quantizer(work.steps(rule), tensor.scale);
-      const std::string with = joined_words(
-          {in_reading("scales as stored", work, order), fmt::format("the step of {}", rule.name),
-           tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
-      try_under(to, factors_under(work, to, stored.codes), with, {"stored_scales", &rule});
+      const auto with = [&](std::string_view what) {
+        return joined_words({in_reading(what, work, order_),
+                             fmt::format("the step of {}", rule.name),
+                             tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
+      };
+      try_under(to, factors_under(work, to, stored.codes), with("scales as stored"),
+                {"stored_scales", &rule});
       if (seen.size() > 1 || stored.codes.size() < 2) continue;
       for (const int by : {1, -1}) {
         std::vector<std::uint32_t> moved = stored.codes;
         std::ranges::rotate(moved, by == 1 ? moved.begin() + 1 : moved.end() - 1);
         try_under(to, factors_under(work, to, moved),
-                  with + (by == 1 ? ", of the next block" : ", of the previous block"),
+                  with(by == 1 ? "scales as stored for the next block"
+                               : "scales as stored for the previous block"),
                   {"stored_scales_of_other_block", &rule});
       }
     }
@@ -97,26 +145,94 @@ void CodeSuspicions::try_stored(std::size_t order) const {
 
 void CodeSuspicions::try_made(std::span<const SuspectedScales> suspected) const {
   const ReadingWork& work = *work_;
-  const auto try_scales = [&](const NamedScaleRule& rule, const TensorScaleChoice& tensor) {
+  const auto try_scales = [&](const NamedScaleRule& rule, const TensorScaleChoice& tensor,
+                              const std::optional<Format>& element) {
+    const std::string of =
+        element ? fmt::format(" for codes of {}", format_name(*element)) : std::string();
     try_under(work.quantizer(work.steps(rule), tensor.scale),
-              work.scales(work.steps(rule), tensor.scale).factors,
-              joined_words({fmt::format("scales of {}, whatever is stored", rule.name),
+              scales_for(work, rule, tensor.scale, element).factors,
+              joined_words({fmt::format("scales of {}{}, whatever is stored", rule.name, of),
                             tensor.fit == TensorScaleFit::imagined ? tensor.words : ""}),
               {"scales_of_rule", &rule});
   };
-  for (const NamedScaleRule& rule : scale_rules) {
-    if (!fits(rule, work.format()) || rule.rule.four_or_six != FourOrSix::six) continue;
-    try_scales(rule, tensor_scale_choices(work, rule, false)[0]);
+  for (const NamedScaleRule* rule : rules()) {
+    if (rule->rule.four_or_six != FourOrSix::six) continue;
+    try_scales(*rule, tensor_scale_choices(work, *rule, false)[0], {});
   }
   for (const SuspectedScales& x : suspected) {
-    if (x.reading == reading_ && x.taken == taken_ && x.tensor.fit == TensorScaleFit::imagined) {
-      try_scales(*x.rule, x.tensor);
+    const bool is_other = x.tensor.fit == TensorScaleFit::imagined || x.element;
+    if (x.reading == reading_ && x.taken == taken_ && is_other) {
+      try_scales(*x.rule, x.tensor, x.element);
+    }
+  }
+}
+
+void CodeSuspicions::try_unrounded() const {
+  using namespace block_steps;
+  const ReadingWork& work = *work_;
+  const BlockFormat& format = work.format();
+  if (format.scale.bits() > 8) return;
+  const std::uint32_t most = largest_of(format.element);
+  /// A factor of a block's amax and quotient.
+  struct FactorBefore {
+    bool divides;
+    std::uint32_t (*factor)(std::uint32_t amax, std::uint32_t quotient, std::uint32_t most,
+                            const TensorScale& tensor);
+  };
+  constexpr std::array<FactorBefore, 6> ways{{
+      {false,
+       [](auto, auto q, auto, const TensorScale& t) { return over(one, times(q, t.decode)); }},
+      {true, [](auto, auto q, auto, const TensorScale& t) { return times(q, t.decode); }},
+      {false, [](auto, auto q, auto, const TensorScale& t) { return over(t.encode, q); }},
+      {false, [](auto amax, auto, auto m, const TensorScale&) { return over(m, amax); }},
+      {false, [](auto amax, auto, auto m, const TensorScale&) { return over(one, over(amax, m)); }},
+      {true, [](auto amax, auto, auto m, const TensorScale&) { return over(amax, m); }},
+  }};
+  // Factors are made of the blocks of a sample, and of all where most of its codes are equal.
+  std::vector<std::size_t> all(work.reading().view.blocks()), some;
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const std::size_t number : pieces_) {
+    const BlockPiece piece = piece_of(work.pieces(), number);
+    for (std::size_t i = 0; i < piece.blocks; ++i) some.push_back(piece.block + i);
+  }
+  std::vector<std::vector<std::uint32_t>> seen;
+  for (const NamedScaleRule* row : rules()) {
+    if (row->rule.four_or_six != FourOrSix::six) continue;
+    const ScaleRule rule = work.steps(*row);
+    const TensorScale tensor = tensor_scale_choices(work, *row, false)[0].scale;
+    const std::vector<std::uint32_t>& amaxes = work.amaxes(rule);
+    const auto quotient_of = [&](std::size_t block) {
+      return rule.quotient == Quotient::amax ? over(amaxes[block], most)
+                                             : quotient(rule, format, amaxes[block], tensor);
+    };
+    std::vector<std::uint32_t> quotients;
+    for (const std::size_t block : some) quotients.push_back(quotient_of(block));
+    if (std::ranges::find(seen, quotients) != seen.end()) continue;
+    seen.push_back(std::move(quotients));
+    for (const FactorBefore& way : ways) {
+      BlockQuantizer to = work.quantizer(rule, tensor);
+      to.rule.factor = way.divides ? Factor::over_scale : Factor::reciprocal;
+      const auto factors_of = [&](std::span<const std::size_t> blocks) {
+        std::vector<std::uint32_t> out(amaxes.size(), one);
+        for (const std::size_t i : blocks) {
+          if (amaxes[i] != 0) out[i] = way.factor(amaxes[i], quotient_of(i), most, tensor);
+        }
+        return out;
+      };
+      const std::size_t before = out_->size();
+      try_under(to, factors_of(some),
+                in_reading(fmt::format("scales of {} before they are rounded to {}", row->name,
+                                       format_name(format.scale)),
+                           work, order_),
+                {"unrounded_scales", row});
+      if (out_->size() > before) out_->back().factors = factors_of(all);
     }
   }
 }
 
 void CodeSuspicions::count_all(SuspectedCodes& x) const {
-  x.elements = codes_agree(*work_, x.to, x.factors, stored_.at(x.how->order), *x.how, {});
+  x.elements = codes_agree(*work_, x.to, x.factors, stored_.at(x.how->order), *x.how,
+                           {.between = x.between});
 }
 
 /// How far an element lies from its lower neighbour to its upper one, which are 0 and 1.

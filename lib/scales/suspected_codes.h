@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,9 @@ struct CodesOf {
 struct SuspectedCodes {
   std::size_t reading = 0;
   NumbersTaken taken = NumbersTaken::as_given;
+  std::size_t order = 0;
   BlockQuantizer to = {};
+  std::optional<Format> between = {};  ///< CodesCompared::between
   std::vector<std::uint32_t> factors = {};
   const CodeReading* how = nullptr;
   std::string words = {};
@@ -37,13 +40,17 @@ struct SuspectedCodes {
 /// A search for suspicions of codes, of one reading.
 class CodeSuspicions {
  public:
-  CodeSuspicions(const ReadingWork& work, std::size_t reading, NumbersTaken taken,
+  /// Of ways that differ in a rule's name alone that of `first` is tried first, and told.
+  CodeSuspicions(const ReadingWork& work, std::size_t reading, std::size_t order,
+                 NumbersTaken taken, std::int64_t rows, const NamedScaleRule* first,
                  std::uint64_t& tried, std::vector<SuspectedCodes>& out);
 
   /// Tries codes under the stored scales, and under those of their neighbours.
-  void try_stored(std::size_t order) const;
+  void try_stored() const;
   /// Tries codes under the scales that rules give, whatever is stored, and under suspected ones.
   void try_made(std::span<const SuspectedScales> suspected) const;
+  /// Tries codes under the scales of rules before they are rounded to their format.
+  void try_unrounded() const;
 
   /// Counts all elements.
   void count_all(SuspectedCodes& x) const;
@@ -52,14 +59,19 @@ class CodeSuspicions {
   std::uint64_t drawn_neighbours(const SuspectedCodes& x) const;
 
  private:
-  /// Tries every rounding, and every reading of codes, under these factors.
+  /// Returns the rules that fit, that which is told first before the others.
+  std::vector<const NamedScaleRule*> rules() const;
+  /// Tries every rounding, and every reading of codes, under these factors; and, if none explains
+  /// a sample, quotients that are rounded to a narrower format first.
   void try_under(const BlockQuantizer& to, std::vector<std::uint32_t> factors,
                  const std::string& words, const CodesOf& of) const;
   double discarded_fraction(const SuspectedCodes& x, std::size_t element) const;
 
   const ReadingWork* work_;
-  std::size_t reading_;
+  std::size_t reading_, order_;
   NumbersTaken taken_;
+  std::int64_t rows_;
+  const NamedScaleRule* first_;
   std::uint64_t* tried_;
   std::vector<SuspectedCodes>* out_;
   std::vector<std::size_t> pieces_;

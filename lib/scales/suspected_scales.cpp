@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -19,6 +20,8 @@
 
 namespace binade {
 namespace {
+
+using block_steps::largest_of;
 
 /// What may have been done to scales.
 struct ScaleChange {
@@ -63,6 +66,13 @@ double usual_ratio(std::span<const std::uint32_t> made, std::span<const std::uin
   return *middle;
 }
 
+/// ", as of amax / 224": of scales that are numbers, by what the amax was divided.
+std::string over_words(const ReadingWork& work, int power) {
+  if (work.format().scale != binary32 || std::abs(power) > 8) return "";
+  return fmt::format(", as of amax / {:g}",
+                     std::ldexp(std::bit_cast<float>(largest_of(work.format().element)), -power));
+}
+
 /// Constants that stacks multiply and divide scales by.
 constexpr std::array<std::uint32_t, 9> known_constants{
     0x40C00000 /* 6 */,   0x43E00000 /* 448 */,   0x45280000 /* 2688 */,
@@ -89,44 +99,71 @@ class ScaleSuspicions {
       const BlockScales made = work.scales(work.steps(rule), tensor.scale);
       for (std::size_t order = 0; order < stored.size(); ++order) {
         SuspectedScales x{reading, order, &rule, tensor, taken, {}};
+        x.weight = stored[order].weight();
         x.words = joined_words(
             {taken_words(taken), tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
         x.kind = as_given ? "tensor_scale" : "numbers_rounded";
-        if (!x.words.empty()) keep(x, scales_agree(made.codes, stored[order]));
-        if (is_plain) try_changes(work, x, made.codes, stored[order]);
+        if (!x.words.empty()) keep(x, scales_agree(work.format().scale, made.codes, stored[order]));
+        if (!is_plain) continue;
+        try_elements(work, x, stored[order]);
+        try_changes(work, x, made.codes, stored[order]);
       }
     }
     if (as_given) try_groups(work, reading, rule, choices[0], stored);
+    if (as_given) try_stack(work, reading, rule, stored);
   }
 
  private:
   void keep(SuspectedScales x, const ScaleAgreement& scales) const {
     x.scales = scales;
-    if (scales.share() >= 0.5) out_->push_back(std::move(x));
+    if (x.speaks() >= 0.5) out_->push_back(std::move(x));
   }
 
   /// Compares changed(block) with what is stored, of all blocks if half of a sample is equal.
   void keep_changed(const SuspectedScales& x, const StoredScales& stored, const ScaleChange& change,
                     const auto& changed) const {
-    const auto is_equal = [&](std::size_t i) {
-      return held_scale(changed(i), stored.held) == stored.codes[i];
+    const auto add = [&](std::size_t i, ScaleAgreement& scales) {
+      ++scales.of;
+      if (held_scale(changed(i), stored.held) == stored.codes[i]) {
+        ++scales.equal;
+        scales.zeros += stored.codes[i] == 0 ? 1 : 0;
+      } else if (!scales.first) {
+        scales.first = i;
+      }
     };
-    const std::vector<std::size_t> sample = sampled_blocks(stored.codes.size());
-    const auto some = static_cast<std::size_t>(std::ranges::count_if(sample, is_equal));
-    if (2 * some < sample.size()) return;
+    ScaleAgreement some;
+    for (const std::size_t i : sampled_blocks(stored.codes.size())) add(i, some);
+    if (some.speaks() < 0.5 && some.of > some.zeros) return;
     SuspectedScales out = x;
     out.words = joined_words({change.words, x.words});
     out.kind = change.kind;
     out.factor = change.factor;
-    ScaleAgreement scales{.of = stored.codes.size()};
-    for (std::size_t i = 0; i < stored.codes.size(); ++i) {
-      if (is_equal(i)) {
-        ++scales.equal;
-      } else if (!scales.first) {
-        scales.first = i;
-      }
-    }
+    ScaleAgreement scales;
+    for (std::size_t i = 0; i < stored.codes.size(); ++i) add(i, scales);
     keep(std::move(out), scales);
+  }
+
+  /// Scales that are made for another element format.
+  void try_elements(const ReadingWork& work, const SuspectedScales& x,
+                    const StoredScales& stored) const {
+    const Format& own = work.format().element;
+    const bool is_power = work.format().scale == e8m0;
+    // A power of two between few scales is no evidence; a number of binary32 is.
+    if (work.format().tensor_scale || own.bits() < 8 ||
+        (is_power && stored.codes.size() < least_scales)) {
+      return;
+    }
+    for (const Format& other : {e4m3, e5m2, e4m3fnuz, e5m2fnuz}) {
+      const bool same = largest_of(other) == largest_of(own);
+      if (same || x.rule->rule.four_or_six != FourOrSix::six) continue;
+      SuspectedScales out = x;
+      out.element = other;
+      out.kind = "other_element";
+      out.words = fmt::format("scales for codes of {}, whose largest number is {:g}",
+                              format_name(other), std::bit_cast<float>(largest_of(other)));
+      const BlockScales made = scales_for(work, *x.rule, x.tensor.scale, other);
+      keep(std::move(out), scales_agree(work.format().scale, made.codes, stored));
+    }
   }
 
   void try_changes(const ReadingWork& work, const SuspectedScales& x,
@@ -139,6 +176,10 @@ class ScaleSuspicions {
       return static_cast<std::uint32_t>(
           convert(over(one, number), binary32, scale, {.saturation = Saturation::finite}).bits);
     });
+    if (scale == e8m0) {
+      keep_changed(x, stored, {"no_bias", "stored is the exponent, without the bias of 127"},
+                   [&](std::size_t i) { return made[i] == 255 ? 128 : (made[i] - 127) & 0xFF; });
+    }
     try_factors(work, x, made, stored);
     const std::vector<std::uint64_t>& shape = work.reading().view.scale_shape;
     const auto columns = static_cast<std::ptrdiff_t>(shape.empty() ? 1 : shape.back());
@@ -171,8 +212,16 @@ class ScaleSuspicions {
     if (distance != 0 && distance % step == 0 && (are_enough || scale == binary32)) {
       const auto power = static_cast<int>(distance / step);
       keep_changed(x, stored,
-                   {"factor", fmt::format("scales times 2^{}", power), std::ldexp(1.0, power)},
+                   {"factor", fmt::format("scales times 2^{}{}", power, over_words(work, power)),
+                    std::ldexp(1.0, power)},
                    [&](std::size_t i) { return static_cast<std::uint32_t>(made[i] + distance); });
+    }
+    if (distance != 0 && distance % step != 0 && are_enough && scale.bits() <= 8) {
+      keep_changed(
+          x, stored,
+          {"code_offset", fmt::format("the code of each scale is {} {}", std::abs(distance),
+                                      distance > 0 ? "above" : "below")},
+          [&](std::size_t i) { return static_cast<std::uint32_t>(made[i] + distance); });
     }
     if (scale != binary32 || made.empty()) return;
     const std::vector<std::uint32_t>& amaxes = work.amaxes(x.rule->rule);
@@ -257,6 +306,39 @@ class ScaleSuspicions {
     }
   }
 
+  /// Scales of blocks under one of each tensor in a stack, by its own amax.
+  void try_stack(const ReadingWork& work, std::size_t reading, const NamedScaleRule& rule,
+                 std::span<const StoredScales> stored) const {
+    const std::vector<std::uint64_t>& shape = work.reading().shape;
+    const std::size_t n = tensors_in_stack(shape);
+    const bool is_along = work.reading().axis == 0;
+    if (n < 2 || is_along || !work.format().tensor_scale ||
+        rule.rule.four_or_six != FourOrSix::six) {
+      return;
+    }
+    const ScaleRule steps = work.steps(rule);
+    const std::vector<std::uint32_t>& amaxes = work.amaxes(steps);
+    const std::size_t of_each = amaxes.size() / n;
+    std::vector<std::uint32_t> made;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto its = std::span(amaxes).subspan(i * of_each, of_each);
+      std::uint32_t amax = 0;
+      for (const std::uint32_t one : its) amax = next_amax(steps, amax, one);
+      const TensorScale tensor = tensor_scale(steps, work.format(), amax);
+      for (const std::uint32_t one : its) {
+        made.push_back(block_scale(steps, work.format(), one, tensor).code);
+      }
+    }
+    for (std::size_t order = 0; order < stored.size(); ++order) {
+      SuspectedScales x{reading, order, &rule, {}, NumbersTaken::as_given, {}};
+      x.words =
+          fmt::format("each of {} tensors along axis 0 has a scale of its own: see --stack", n);
+      x.kind = "stack";
+      x.weight = stored[order].weight();
+      keep(std::move(x), scales_agree(work.format().scale, made, stored[order]));
+    }
+  }
+
   /// Scales of an amax over several blocks.
   void try_groups(const ReadingWork& work, std::size_t reading, const NamedScaleRule& rule,
                   const TensorScaleChoice& tensor, std::span<const StoredScales> stored) const {
@@ -298,8 +380,10 @@ class ScaleSuspicions {
                   ? fmt::format("amaxes of {} × {} numbers", group.lines, view.length_of_block)
                   : fmt::format("amaxes of {} neighbouring blocks", group.blocks),
               {},
-              "amax_of_several"},
-             scales_agree(made.codes, stored[order]));
+              "amax_of_several",
+              0,
+              stored[order].weight()},
+             scales_agree(work.format().scale, made.codes, stored[order]));
       }
     }
   }
@@ -307,10 +391,102 @@ class ScaleSuspicions {
   std::vector<SuspectedScales>* out_;
 };
 
+/// How far a row is from the one whose scales it has, of the distances that a sample of rows has
+/// in common, the nearest first.
+std::vector<std::int64_t> distances_of_rows(const BlockView& view,
+                                            std::span<const std::uint32_t> made,
+                                            const StoredScales& stored) {
+  const std::size_t columns = view.blocks_of_line(), rows = view.lines;
+  const auto is_same = [&](std::size_t at, std::size_t from) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::uint32_t one = held_scale(made[from * columns + c], stored.held);
+      if (one != stored.codes[at * columns + c]) return false;
+    }
+    return true;
+  };
+  const std::vector<std::size_t> sample = spread_places(rows, 9);
+  std::vector<std::int64_t> out;
+  for (std::size_t by = 1; by <= rows / 2 && out.size() < 3; ++by) {
+    for (const std::size_t distance : {by, rows - by}) {
+      const auto count = std::ranges::count_if(
+          sample, [&](std::size_t at) { return is_same(at, (at + rows - distance) % rows); });
+      // The first rows may have come from elsewhere.
+      if (2 * static_cast<std::size_t>(count) <= sample.size()) continue;
+      const bool is_up = 2 * distance > rows;
+      out.push_back(static_cast<std::int64_t>(distance) -
+                    (is_up ? static_cast<std::int64_t>(rows) : 0));
+      if (2 * by == rows) break;
+    }
+  }
+  return out;
+}
+
+/// Whether most codes are those of the numbers as `from` has them; zeros are zeros anywhere.
+bool codes_are_moved(const ReadingWork& from, const BlockQuantizer& to, const BlockScales& scales) {
+  const std::vector<std::size_t> pieces = spread_places(from.pieces().count, 3);
+  const std::uint64_t zeros = zeros_of_pieces(from, pieces);
+  return std::ranges::any_of(code_readings, [&](const CodeReading& how) {
+    if (how.is_packed && !codes_are_packed(from.given(), from.reading())) return false;
+    const std::vector<std::byte> codes = stored_codes(from.given(), from.reading(), how.order);
+    ScaleAgreement all = codes_agree(from, to, scales.factors, codes, how, {.pieces = pieces});
+    all.zeros = std::min(all.equal, zeros);
+    return all.speaks() >= 0.5;
+  });
+}
+
+/// Rows of codes and scales that are another row's of the numbers.
+void try_moved_rows(const Quantized& given, const ScaleReading& reading, std::size_t number,
+                    std::span<const StoredScales> stored, std::vector<SuspectedScales>& out) {
+  const BlockView& view = reading.view;
+  if (view.lines_of_block != 1 || view.length_of_block == 1 || view.lines < 3) return;
+  const ReadingWork work(given, reading, NumbersTaken::as_given);
+  std::map<std::int64_t, ReadingWork> moved;
+  std::vector<SuspectedScales> moved_ones;
+  for (const NamedScaleRule& rule : scale_rules) {
+    if (!fits(rule, reading.format.format) || rule.rule.four_or_six != FourOrSix::six) continue;
+    const TensorScaleChoice tensor = tensor_scale_choices(work, rule, false)[0];
+    const BlockScales made = work.scales(work.steps(rule), tensor.scale);
+    for (std::size_t order = 0; order < stored.size(); ++order) {
+      for (const std::int64_t rows : distances_of_rows(view, made.codes, stored[order])) {
+        SuspectedScales x{number, order, &rule, tensor, NumbersTaken::as_given, {}};
+        const ReadingWork& from =
+            moved.try_emplace(rows, given, reading, NumbersTaken::as_given, rows).first->second;
+        const BlockScales its = from.scales(work.steps(rule), tensor.scale);
+        // Scales alone may be moved, and codes not.
+        if (!codes_are_moved(from, from.quantizer(work.steps(rule), tensor.scale), its)) continue;
+        x.scales = scales_agree(reading.format.format.scale, its.codes, stored[order]);
+        x.words = moved_words(rows);
+        x.kind = "rows_moved";
+        x.weight = stored[order].weight();
+        x.rows = rows;
+        if (x.speaks() >= 0.5) moved_ones.push_back(std::move(x));
+      }
+    }
+  }
+  // Before those that say the same of scales alone.
+  out.insert(out.begin(), std::make_move_iterator(moved_ones.begin()),
+             std::make_move_iterator(moved_ones.end()));
+}
+
 }  // namespace
+
+std::string moved_words(std::int64_t rows) {
+  if (rows == 0) return "";
+  const std::int64_t by = std::abs(rows);
+  return fmt::format("each row is that of the numbers {} row{} {}", by, by == 1 ? "" : "s",
+                     rows > 0 ? "before" : "behind");
+}
 
 std::string taken_words(NumbersTaken taken) {
   return std::string(words_of_taken[static_cast<std::size_t>(taken)]);
+}
+
+BlockScales scales_for(const ReadingWork& work, const NamedScaleRule& rule,
+                       const TensorScale& tensor, const std::optional<Format>& element) {
+  BlockQuantizer to = work.quantizer(work.steps(rule), tensor);
+  if (element) to.format.element = *element;
+  ScaleCounts counts;
+  return scales_of_blocks(to, work.reading().view, work.x(), work.amaxes(to.rule), counts);
 }
 
 std::string joined_words(const std::vector<std::string>& parts) {
@@ -323,8 +499,10 @@ std::string joined_words(const std::vector<std::string>& parts) {
 
 std::string reading_words(const ReadingWork& work, std::size_t order) {
   const ScaleReading& r = work.reading();
-  return fmt::format("{} along axis {}{}, {}", r.format.name, r.axis,
-                     r.transposed ? " of the transpose" : "", order_text(r.orders[order]));
+  const std::string axis =
+      r.format.format.is_of_tensor() ? "" : fmt::format(" along axis {}", r.axis);
+  return fmt::format("{}{}{}, {}", r.format.name, axis, r.transposed ? " of the transpose" : "",
+                     order_text(r.orders[order]));
 }
 
 void try_scales_of(const Quantized& given, const ScaleReading& reading, std::size_t number,
@@ -343,6 +521,7 @@ void try_scales_of(const Quantized& given, const ScaleReading& reading, std::siz
       }
     }
   }
+  try_moved_rows(given, reading, number, stored, out);
 }
 
 }  // namespace binade

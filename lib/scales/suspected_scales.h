@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +24,22 @@ struct SuspectedScales {
   ScaleAgreement scales = {};
   std::string_view kind = {};
   double factor = 0;
+  double weight = 1;                   ///< of the order: StoredScales::weight()
+  std::optional<Format> element = {};  ///< for which scales are made, if not the reading's
+  std::int64_t rows = 0;               ///< by which numbers are moved (ReadingWork)
+
+  double speaks() const { return scales.speaks() * weight; }
 };
+
+/// Returns the scales that a rule makes, perhaps for another element format than the reading's.
+BlockScales scales_for(const ReadingWork& work, const NamedScaleRule& rule,
+                       const TensorScale& tensor, const std::optional<Format>& element);
 
 /// Returns "numbers rounded to bfloat16 first", or "" of numbers as they are.
 std::string taken_words(NumbersTaken taken);
+
+/// Returns "each row is that of the numbers 1 row before", or "" of rows as they are.
+std::string moved_words(std::int64_t rows);
 
 /// Returns the parts that are not empty, with commas between them.
 std::string joined_words(const std::vector<std::string>& parts);

@@ -34,6 +34,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
   if (word.empty() || word.size() > 64) return "";
+  // "mxfp8" of mxfp8_e4m3 and mxfp8_e5m2.
+  std::vector<std::string_view> longer;
+  const std::string begin = lower_case(word) + '_';
+  for (const std::string_view name : known) {
+    if (lower_case(name) == lower_case(word)) return "; did you mean " + std::string(name) + "?";
+    if (lower_case(name).starts_with(begin)) longer.push_back(name);
+  }
+  if (!longer.empty() && longer.size() <= 5) return "; did you mean " + alternatives(longer) + "?";
   std::string_view nearest;
   std::size_t least = 1 + std::clamp<std::size_t>(word.size() / 2, 1, 3);
   for (const std::string_view name : known) {

@@ -12,10 +12,11 @@
 
 namespace binade {
 
-/// Returns "; did you mean ties_to_even?" with the first of the known names that take the fewest
-/// edits of single characters, where case does not matter. Returns an empty text if each takes more
-/// edits than half of the word's bytes (at least 1, at most 3), or if the word is empty or longer
-/// than 64 bytes.
+/// Returns "; did you mean mxfp8_e4m3 or mxfp8_e5m2?" with the known names that are the word, or
+/// the word and more from a "_" on, 5 at most; else "; did you mean ties_to_even?" with the first
+/// of those that take the fewest edits of single characters. Case does not matter. Returns an empty
+/// text if each takes more edits than half of the word's bytes (at least 1, at most 3), or if the
+/// word is empty or longer than 64 bytes.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
 /// Returns the member `name` of each row of a table, in order.

@@ -62,6 +62,19 @@ def bits_of_raw(x, has_dtype):
     return x
 
 
+# Dtypes of less than 8 bits, codes of which stand in the low bits of a byte; torch has two of FP4 in one.
+NARROW = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
+
+
+def bits_of_codes(x):
+    """Returns codes in a dtype of less than 8 bits as bytes, and all else as it is."""
+    if is_tensor(x) and str(x.dtype) == "torch.float4_e2m1fn_x2":
+        return x.view(sys.modules["torch"].uint8)
+    if isinstance(x, np.ndarray) and x.dtype.name in NARROW:
+        return np.require(x, requirements=["C", "A"]).view(np.uint8).reshape(x.shape)
+    return x
+
+
 def name_of_dtype(x):
     """Returns the name of a dtype of NumPy, ml_dtypes or torch: "float8_e4m3fn"."""
     if "torch" in sys.modules and isinstance(x, sys.modules["torch"].dtype):
@@ -72,6 +85,8 @@ def name_of_dtype(x):
 
 
 def refuse_dtype(name):
+    if name in NARROW:
+        raise TypeError(f"an array of {name}, which decode() and identify_scales() take as codes; give x.astype('f') for its numbers")
     raise TypeError(f"an array of {name}; {READ}")
 
 

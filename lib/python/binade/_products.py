@@ -237,21 +237,26 @@ class ScaleIdentification(Document):
 
     @property
     def conclusion(self):
-        """How many rules explain every scale and every code: "none", "unique" or "several"."""
-        return self.to_dict()["tensors"][0]["conclusion"]
+        """How many rules explain every scale and every code: "none", "unique" or "several"; of a stack, that of the worst tensor."""
+        each = {one["conclusion"] for one in self.to_dict()["tensors"]}
+        return next(word for word in ("none", "several", "unique") if word in each)
 
     @property
     def rules(self):
-        """The names of the rules that do, in groups that no block tells apart."""
-        return [row["rules"] for row in self.to_dict()["tensors"][0]["explain"]]
+        """The names of the rules that do, in groups that no block tells apart; of a stack, of those that do of every tensor."""
+        x = self.to_dict()
+        if len(x["tensors"]) > 1:
+            return [x["rules"]] if x["rules"] else []
+        return [row["rules"] for row in x["tensors"][0]["explain"]]
 
     @property
     def hypotheses(self):
         """What may have happened if none does, as dicts with words and shares."""
-        return self.to_dict()["tensors"][0]["hypotheses"]
+        return [one for tensor in self.to_dict()["tensors"] for one in tensor["hypotheses"]]
 
     def _repr_html_(self):
-        x = self.to_dict()["tensors"][0]
+        tensors = self.to_dict()["tensors"]
+        x = next((one for one in tensors if one["conclusion"] == "none"), tensors[0])
         title = {"none": "No rule explains every scale and every code", "unique": "One rule explains every scale and every code",
                  "several": "These numbers do not tell the rules apart"}[x["conclusion"]]
         rows = [[", ".join(row["rules"]), row["reading"]["format"], row["reading"]["axis"], row["reading"]["scale_layout"],

@@ -196,6 +196,35 @@ class Quantize(CliCase):
                     self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
                     self.assertEqual(back[name]["shape"], values[name]["shape"])
 
+    def test_a_stack_is_quantized_tensor_by_tensor(self):
+        draw = random.Random(5)
+        experts = [[draw.gauss(0, 1 + i) for _ in range(6 * 64)] for i in range(3)]
+        self.write("all.safetensors", safetensors(("w", "F32", [3, 6, 64], f32(*sum(experts, []))), ("v", "F32", [6, 64], f32(*experts[0]))))
+        for i, expert in enumerate(experts):
+            self.write(f"{i}.safetensors", safetensors(("w", "F32", [6, 64], f32(*expert))))
+        for form, order in (("nvfp4", "128x4"), ("nvfp4", "row_major"), ("fp8_tensor", "row_major")):
+            with self.subTest(format=form, order=order):
+                made = ("--format", form, "--encode", "--stack", "--scale-layout", order)
+                self.good("quantize", "all.safetensors", "codes.safetensors", *made)
+                header, data = parts_of_safetensors(self.read("codes.safetensors"))
+                for i in range(3):
+                    self.good("quantize", f"{i}.safetensors", "one.safetensors", *made)
+                    own, bytes_of_one = parts_of_safetensors(self.read("one.safetensors"))
+                    for name in set(own) - {"__metadata__"}:
+                        begin, end = header[name]["data_offsets"]
+                        size = (end - begin) // 3
+                        self.assertEqual(data[begin + i * size:begin + (i + 1) * size], bytes_of_one[slice(*own[name]["data_offsets"])], name)
+                        self.assertEqual(header[name]["shape"][0], 3)
+                told = self.json("scales", "all.safetensors:w", "codes.safetensors", "--stack")["tensors"]
+                self.assertEqual([(one["name"], one["conclusion"] != "none") for one in told], [(f"w[{i}]", True) for i in range(3)])
+                self.good("quantize", "codes.safetensors", "back.safetensors", "--decode")
+                self.good("quantize", "all.safetensors", "values.safetensors", "--format", form, "--stack")
+                (back, one), (values, two) = (parts_of_safetensors(self.read(name + ".safetensors")) for name in ("back", "values"))
+                for name in ("w", "v"):
+                    self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
+        self.complaints({("--axis", "0"): "axis 0: along which the tensors of a stack lie"}, "quantize", "all.safetensors", "o.safetensors",
+                        "--format", "mxfp4", "--stack")
+
     def test_an_order_of_scales_that_neither_the_file_nor_the_caller_tells(self):
         self.checkpoint()
         made = ("--format", "mxfp4", "--exclude", "*norm*", "--encode")
@@ -237,6 +266,7 @@ class Quantize(CliCase):
         self.checkpoint()
         files = ("in.safetensors", "out.safetensors")
         self.complaints({
+            ("--format", "mxfp8"): "did you mean mxfp8_e4m3 or mxfp8_e5m2\\? block formats are",
             ("--format", "mxpf4"): "did you mean mxfp4\\? block formats are mxfp8_e4m3, .*fp4_column; others are binary16",
             ("--format", "int8:block=1x32"): "did you mean mxint8\\? block formats are",
             ("--format", "e2m1:blok=1x32"): "of a block format also block, scale, tensor",
@@ -256,9 +286,13 @@ class Quantize(CliCase):
             ("--format", "nvfp4"): r"_scale: F8_E8M0 .*, no scales .* of nvfp4; say by --format",
             ("--axis", "0"): "no scales",
             ("--axis", "5"): "choose another --axis",
-            ("--scale-layout", "128x4"): "no scales",
+            ("--scale-layout", "128x4"): r"no scales \(128, 4\) of 8 bits, to which 128x4 fills \(4, 2\) up, of mxfp4",
             ("--scale-layout", "x"): "no layout 'x'",
         }, "quantize", "out.safetensors", "back.safetensors", "--decode")
+        self.write("both.safetensors", safetensors(("w", "F32", [2, 32], bytes(256)), ("w_scale", "F32", [2, 32], bytes(256))))
+        self.complaints({(): "two tensors would be 'w_scale', one of them by the names of --layout plain; leave a tensor as it is by --exclude"},
+                        "quantize", "both.safetensors", "o.safetensors", "--format", "mxfp4", "--encode")
+        self.complaints({("",): "--block: no number", (" ",): "--block: no number"}, "show", "--format", "mxfp4", "--block")
 
     def test_fortran_order_is_kept(self):
         self.write("f.npy", npy("<f4", (2, 3), f32(1, 2, 3, 4, 5, 6), fortran=True))

@@ -85,6 +85,16 @@ class Arrays(CliCase):
                 self.assertEqual(binade.quantize(np.ones(3, given), format).dtype, wanted)
 
     @with_ml_dtypes
+    def test_codes_in_a_dtype_of_four_bits(self):
+        x = np.random.default_rng(1).standard_normal((4, 32)).astype("f")
+        codes, scales, _ = binade.encode(x, "mxfp4")
+        named = codes.view(ml_dtypes.float4_e2m1fn)
+        self.assertEqual(binade.decode(named, "mxfp4", scales=scales).tobytes(), binade.decode(codes, "mxfp4", scales=scales).tobytes())
+        self.assertEqual(binade.identify_scales(x, named, scales).rules, binade.identify_scales(x, codes, scales).rules)
+        with self.assertRaisesRegex(TypeError, r"float4_e2m1fn, which decode\(\) and identify_scales\(\) take as codes"):
+            binade.encode(named, "mxfp4")
+
+    @with_ml_dtypes
     def test_results_leave_a_dtype_that_lacks_a_value_of_the_format(self):
         e4m3fn, e4m3fnuz = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz
         for given, format, wanted in [(e4m3fn, "e4m3", e4m3fn), (e4m3fn, "e2m1", e4m3fn), (e4m3fn, "e3m2:specials=ieee", "f4"),

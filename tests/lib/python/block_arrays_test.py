@@ -212,6 +212,8 @@ class BlockArrays(unittest.TestCase):
                 codes, "nvfp4", scales=np.full((2, 2), 0xB8, np.uint8), tensor_scale=1.0),
             "tensor_amax: a largest magnitude": lambda: binade.encode(x, "nvfp4", tensor_amax=-3.0),
             "bits beside the 4 of a code": lambda: binade.decode(codes + 16, "mxfp4", scales=scales),
+            "give packed=True": lambda: binade.decode(binade.encode(x, "mxfp4", packed=True)[0], "mxfp4", scales=binade.encode(x, "mxfp4")[1]),
+            "fp8_tensor, which has one scale for the tensor": lambda: binade.encode(x, "fp8_tensor", axis=0),
             "packed has no effect without a block format": lambda: binade.encode(x, "e2m1", packed=True),
             "packed has no effect with mxfp8_e4m3": lambda: binade.encode(x, "mxfp8_e4m3", packed=True),
             "a last axis of 3 codes is no multiple of 2": lambda: binade.encode(x[:, :3], "mxfp4", packed=True),

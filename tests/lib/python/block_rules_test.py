@@ -14,6 +14,8 @@ import random
 import sys
 import unittest
 
+import numpy as np
+
 import binade
 from cli_case import main
 from oracle import block_rules as oracle
@@ -185,6 +187,16 @@ class BlockCase(unittest.TestCase):
 
 
 class BlockRules(BlockCase):
+    def test_numbers_in_an_array_and_what_is_no_text(self):
+        x = np.float32([[0.1, -3], [7, 1]])
+        self.assertEqual(str(binade.show_block(x, "mxfp4")), str(binade.show_block(x.reshape(-1).tolist(), "mxfp4")))
+        for words, call in (("scale_rule: text is wanted, not list", lambda: binade.encode(x, "mxfp4", scale_rule=["ocp"])),
+                            ("scale_rule: text is wanted, not int", lambda: binade.show_block(x, "mxfp4", scale_rule=["ocp", 3])),
+                            ("format: text is wanted, not list", lambda: binade.show_block(x, ["mxfp4"])),
+                            ("a number is wanted, not dict", lambda: binade.show_block([{}], "mxfp4"))):
+            with self.assertRaisesRegex(TypeError, words):
+                call()
+
     def test_every_rule_of_the_table_has_an_oracle(self):
         for row in ROWS:
             self.assertTrue(row in oracle.RULES, f"rule {row[0]} of the table has no oracle for {' '.join(map(str, row[1:]))}")

@@ -49,6 +49,20 @@ def e4m3(y):
     return (code | np.signbit(number).astype(int) << 7).astype(np.uint8)
 
 
+def e5m2(y):
+    """Ties to even, cut off at 57344: the high halves of numbers of binary16."""
+    size = np.minimum(np.abs(y), F(57344)).astype(F)
+    _, exponent = np.frexp(size)
+    step = np.ldexp(F(1), np.maximum(exponent - 1, -14) - 2)
+    number = np.copysign(np.minimum(np.round(size / step) * step, F(57344)), y)
+    return (number.astype(np.float16).view(np.uint16) >> 8).astype(np.uint8)
+
+
+def rounded_to_bfloat16(x):
+    bits = np.asarray(x, F).view(np.uint32).astype(np.int64)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(F)
+
+
 CODES = {"e2m1": e2m1, "e4m3": e4m3}
 POWER = {"e2m1": 2, "e4m3": 8}  # of the largest number
 BITS = {"e2m1": 1, "e4m3": 3}  # of the fraction
@@ -216,6 +230,29 @@ class Explained(unittest.TestCase):
         codes, scales, _ = mx(up_rule)(long.reshape(8, -1, 128), "e4m3")
         self.explains(long, "e4m3:block=1x128:scale=e8m0", "deepgemm", codes.reshape(8, 1024), words_along_m(scales), None, "deepgemm")
 
+    def test_blocks_of_another_size(self):
+        x = numbers((128, 512), 28)
+        scales = np.abs(x.reshape(128, 8, 64)).max(axis=-1) / F(448)
+        self.explains(x, "e4m3:block=1x64:scale=binary32", "vllm", e4m3(x / scales.repeat(64, axis=1)), scales, None)
+        scales = np.abs(x.reshape(2, 64, 8, 64)).max(axis=(1, 3)) / F(448)
+        self.explains(x, "e4m3:block=64x64:scale=binary32", "vllm", e4m3(x / np.kron(scales, np.ones((64, 64), F))), scales, None)
+
+    def test_a_stack_of_tensors_each_with_its_scale(self):
+        x = np.stack([numbers((32, 128), 29 + i) * F(i + 1) for i in range(3)])
+        codes, scales, tensors = (np.stack(all) for all in zip(*(quantized(one, "nvfp4", "te") for one in x), strict=True))
+        codes = np.stack([packed(one) for one in codes])
+        for options in ({"tensor_scale": tensors}, {"stack": True}):
+            told = binade.identify_scales(x, codes, scales, **options)
+            self.assertEqual([one["name"] for one in told.to_dict()["tensors"]], ["[0]", "[1]", "[2]"])
+            self.assertIn("te", told.rules[0])
+            self.assertEqual(told.conclusion, "several")
+        self.assertEqual(binade.identify_scales(x, codes, scales, tensors[[0, 2, 1]]).conclusion, "none")
+        told, text = found(x, codes, scales, tensors[0])
+        self.assertRegex(told["hypotheses"][0]["words"], "te.*: each of 3 tensors along axis 0 has a scale of its own", text)
+        self.assertEqual(told["hypotheses"][0]["equal"], scales.size)
+        with self.assertRaisesRegex(ValueError, r"F32 \(2,\), where the scale of a tensor is one number.*or of each of 3"):
+            binade.identify_scales(x, codes, scales, tensors[:2])
+
     def test_every_form_of_the_scale_of_a_tensor(self):
         x = numbers((16, 128), 4)
         codes, scales, tensor = quantized(x, "nvfp4", "te")
@@ -267,6 +304,7 @@ class Unexplained(unittest.TestCase):
         held = packed(codes)
         self.supposes(x, held, 254 - scales, None, "scales", "stored is 1/scale")
         self.supposes(x, held, scales - 3, None, "scales", r"scales times 2\^-3")
+        self.supposes(x, held, (scales.astype(int) - 127).astype(np.int8), None, "scales", "the exponent, without the bias of 127")
         self.supposes(x, held, np.roll(scales.reshape(-1), 1).reshape(scales.shape), None, "scales", "of the previous block",
                       scales.size - 1)
         one = scales.copy()
@@ -286,8 +324,7 @@ class Unexplained(unittest.TestCase):
         self.supposes(x, codes, scales * F(448), None, "scales", "times 448|amax of each block")
         cut = (scales.view(np.uint32) & 0xFFFF0000).view(F)
         self.supposes(x, codes, cut, None, "scales", "scales rounded to bfloat16, toward_zero")
-        narrow = ((x.view(np.uint32).astype(np.int64) + 0x7FFF + (x.view(np.uint32) >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(F)
-        codes, scales, _ = quantized(narrow, "fp8_1x128", "vllm")
+        codes, scales, _ = quantized(rounded_to_bfloat16(x), "fp8_1x128", "vllm")
         self.supposes(x, codes, scales, None, "scales", "numbers rounded to bfloat16 first")
         self.supposes(x, codes, scales, None, "codes", "numbers rounded to bfloat16 first")
 
@@ -349,6 +386,7 @@ class Unexplained(unittest.TestCase):
         codes, scales, _ = quantized(x, "mxfp4", "torchao_rceil")
         self.supposes(x, packed(codes << 1 & 15 | codes >> 3), scales, None, "codes", "sign in the lowest bit")
         self.supposes(x, packed(codes & 7), scales, None, "codes", "without their signs")
+        self.supposes(x, packed(np.where(codes & 8, 16 - (codes & 7) & 15, codes)), scales, None, "codes", "two's complement")
         for some in (np.arange(x.size) == 1000, np.arange(x.size) % 3 == 0):  # no draw of random numbers gives these
             told, text = found(x, packed(codes ^ some.reshape(x.shape)), scales)
             self.assertEqual(told["hypotheses"], [], text)
@@ -363,6 +401,97 @@ class Unexplained(unittest.TestCase):
         wrong[3, 5] = wrong[3, 5] & 8 | (wrong[3, 5] & 7) ^ 4
         told, text = found(x, packed(wrong), scales)
         self.assertFalse([h for h in told["hypotheses"] if h["equal"] == h["of"]], text)
+
+    def test_scales_and_codes_of_two_element_formats(self):
+        x = numbers((16, 512), 22)
+        blocks, small = x.reshape(16, 4, 128), x.reshape(16, 16, 32)
+        amax = np.abs(blocks).max(axis=-1)
+        for code, of, most, words in ((e5m2, "e5m2:block=1x128", 448, "for codes of e4m3, "), (e4m3, "fp8_1x128", 57344, "for codes of e5m2, "),
+                                      (e4m3, "fp8_1x128", 240, "for codes of e4m3fnuz, whose largest number is 240"),
+                                      (e4m3, "fp8_1x128", 224, r"scales times 2\^1, as of amax / 224")):
+            scales = amax / F(most)
+            codes = code(blocks / scales[..., None]).reshape(x.shape)
+            self.supposes(x, codes, scales, None, "scales", rf"{words}.*\({of}")
+            self.supposes(x, codes, scales, None, "codes", rf"scales as stored \({of}")
+        for code, of, down, words in ((e5m2, "mxfp8_e5m2", 0, "e4m3, "), (e4m3, "mxfp8_e4m3", 7, "e5m2, ")):
+            scales = up_rule(np.abs(small).max(axis=-1), "e4m3") - down
+            codes = code(small * np.ldexp(F(1), 127 - scales)[..., None].astype(F)).reshape(x.shape)
+            self.supposes(x, codes, scales.astype(np.uint8), None, "scales", rf"scales for codes of {words}.*\({of}")
+
+    def test_quotients_that_are_rounded_before_the_cast(self):
+        x = numbers((16, 512), 23)
+        blocks, small = x.reshape(16, 4, 128), x.reshape(16, 16, 32)
+        scales, up = np.abs(blocks).max(axis=-1) / F(448), up_rule(np.abs(small).max(axis=-1), "e4m3")
+        for name, held in (("bfloat16", rounded_to_bfloat16), ("binary16", lambda y: y.astype(np.float16).astype(F))):
+            codes = e4m3(held(blocks / scales[..., None])).reshape(x.shape)
+            self.supposes(x, codes, scales, None, "codes", f"the step of torchao_inference, quotients rounded to {name} before the cast")
+            codes = e4m3(held(small * np.ldexp(F(1), 127 - up)[..., None].astype(F))).reshape(x.shape)
+            self.supposes(x, codes, up.astype(np.uint8), None, "codes", f"numbers, or their quotients, rounded to {name}")
+
+    def test_codes_under_scales_before_they_are_rounded(self):
+        x = numbers((32, 256), 24)
+        blocks, (_, scales, tensor) = x.reshape(32, -1, 16), quantized(x, "nvfp4", "te")
+        amax = np.abs(blocks).max(axis=-1)[..., None]
+        for y in (blocks / (amax / F(6)), blocks * (F(6) / amax), blocks / (amax * (F(1) / tensor * (F(1) / F(6))) * tensor)):
+            self.supposes(x, packed(e2m1(y).reshape(x.shape)), scales, tensor, "codes", "scales of te before they are rounded to ue4m3")
+
+    def test_rows_that_are_moved(self):
+        x = numbers((24, 256), 25)
+        for name, rule in (("nvfp4", "te"), ("mxfp8_e4m3", "te"), ("fp8_1x128", "vllm")):
+            codes, scales, tensor = quantized(x, name, rule)
+            held = packed(codes) if name == "nvfp4" else codes
+            for by, words in ((1, "1 row before"), (-3, "3 rows behind")):
+                moved = np.roll(held, by, 0), np.roll(scales, by, 0), tensor
+                for what in ("scales", "codes"):
+                    self.supposes(x, *moved, what, f"each row is that of the numbers {words}")
+            self.supposes(x, np.roll(held, 1, 0), scales, tensor, "codes", "whatever is stored, each row is that of the numbers 1 row before")
+            self.supposes(x, held, np.roll(scales, 1, 0), tensor, "scales", "each block has the scale of the previous row", scales.size - scales.shape[1])
+
+    def test_nans_with_other_bits(self):
+        x = numbers((16, 256), 26)
+        x[3, 5], x[9, 200] = np.nan, -np.nan
+        codes, scales, _ = binade.encode(x, "fp8_1x128", scale_rule="deepgemm")
+        for bits in (0xFFC00000, 0x7FFFFFFF):
+            other = scales.copy()
+            other.view(np.uint32)[np.isnan(scales)] = bits
+            self.supposes(x, codes, other, None, "scales", f"deepgemm.*: equal but for the bits of NaNs: of 2 scales, the first {bits:08X}")
+            other[0, 0] *= 2
+            self.assertNotIn("bits of NaNs", found(x, codes, other)[1])
+        codes, scales, _ = binade.encode(x, "mxfp8_e5m2", scale_rule="te")
+        self.supposes(x, codes | np.uint8(128) * np.isnan(x), scales, None, "codes", "te: equal but for the bits of NaNs: of 2 codes, the first FF")
+
+    def test_what_fills_orders_up_and_zeros_are_no_reason(self):
+        rng = np.random.default_rng(27)
+        for shape in ((128, 64), (136, 32)):
+            x = numbers(shape, 27)
+            codes, scales, tensor = quantized(x, "nvfp4", "te")
+            for ill in (rng.permutation(scales.reshape(-1)).reshape(scales.shape), rng.integers(1, 126, scales.shape, np.uint8)):
+                told, text = found(x, packed(codes), swizzled_128x4(ill), tensor)
+                self.assertEqual((told["conclusion"], told["hypotheses"]), ("none", []), text)
+                self.assertEqual((told["nearest"][0]["reading"]["format"], told["nearest"][0]["codes"]["equal"]), ("nvfp4", x.size), text)
+            told, text = found(x, packed(codes), np.zeros_like(scales), tensor)
+            self.assertIn("every scale is 0 (00), whatever its block, as if none had been written", told["hypotheses"][0]["words"], text)
+            full = swizzled_128x4(scales)
+            self.supposes(x, packed(codes), full + (full > 0).astype(np.uint8), tensor, "scales", r"the code of each scale is 1 above \(nvfp4 .*128x4\)")
+            told, text = found(x, packed(codes), np.where(full == 0, 0x38, full).astype(np.uint8), tensor)
+            self.assertEqual({row["reading"]["scale_layout"] for row in told["explain"]}, {"128x4"}, text)
+            self.assertEqual("that fill the order up hold other bits than 0" in text, bool((full == 0).any()), text)
+        # Orders of a few scales, which may be equal by chance, look past most of what is stored.
+        x = rng.standard_normal((128, 128)).astype(F)
+        full = swizzled_128x4(rng.permutation(quantized(x, "mxfp8_e4m3", "te")[1].reshape(-1)).reshape(128, 4))
+        full[0, 0] = floor_rule(np.abs(x).max(), "e4m3")
+        told, text = found(x, rng.integers(0, 127, x.shape, np.uint8), full)
+        self.assertEqual(told["nearest"][0]["reading"]["format"], "mxfp8_e4m3", text)
+        x = rng.standard_normal((64, 256)).astype(F)
+        codes, scales, _ = quantized(x, "mxfp8_e4m3", "te")
+        self.supposes(x, codes, np.full_like(scales, scales.max()), None, "scales", "every scale is .*, whatever its block")
+        self.assertEqual(found(x, codes, rng.permutation(scales.reshape(-1)).reshape(scales.shape))[0]["hypotheses"], [])
+        x = np.where(rng.random(x.shape) < 0.9, F(0), np.abs(x) + F(0.01))
+        x[:, ::16] += F(0.001)
+        codes, scales, tensor = quantized(x, "nvfp4", "te")
+        self.supposes(x, packed(codes), np.roll(scales, 1, 0), tensor, "scales", "the scale of the previous row", scales.size - 16)
+        text = found(np.zeros((64, 64), F), np.zeros((64, 32), np.uint8), np.zeros((64, 4), np.uint8), F(1))[1]
+        self.assertIn("several: every number is 0, which cannot tell rules", text)
 
     def test_what_differs_is_counted_and_the_first_of_it_told(self):
         x = numbers((32, 256), 16)
@@ -404,7 +533,10 @@ class Refused(unittest.TestCase):
         codes, scales = np.zeros((4, 64), np.uint8), np.zeros((4, 2), np.uint8)
         for arguments, options, words in (((x, codes, np.zeros((4, 3), np.uint8)), {}, "fit no block format that is known"),
                                           ((x, codes[:3], scales), {}, "fit no block format"),
-                                          ((x, codes, scales), {"format": "nvfp4"}, "fit no blocks of nvfp4"),
+                                          ((x, codes, scales), {"format": "nvfp4"},
+                                           r"fit no blocks of nvfp4; .* codes U8 \(4, 32\), scales F8_E4M3 or U8 \(4, 4\), as 128x4 \(128, 4\)"),
+                                          ((x, codes.astype(int), scales), {}, "store codes in U8, a byte each, not in I64"),
+                                          ((x, codes, scales), {"format": "mxfp8"}, "did you mean mxfp8_e4m3 or mxfp8_e5m2?"),
                                           ((x, codes, scales), {"format": "mxpf4"}, "mxpf4"),
                                           ((codes, codes, scales), {}, "no floating-point numbers"),
                                           ((x, codes, scales, 0.1), {}, "binary32 does not have")):

@@ -41,6 +41,14 @@ TEST_CASE("one letter too many or too few is nearer than two wrong ones") {
   CHECK(binade::did_you_mean("scale", shorter) == "; did you mean scal?");
 }
 
+TEST_CASE("a word that names go on from finds these, if they are few") {
+  constexpr std::array<std::string_view, 3> longer{"mxfp4", "mxfp8_e4m3", "mxfp8_e5m2"};
+  CHECK(binade::did_you_mean("MXFP8", longer) == "; did you mean mxfp8_e4m3 or mxfp8_e5m2?");
+  CHECK(binade::did_you_mean("mxfp", longer) == "; did you mean mxfp4?");
+  constexpr std::array<std::string_view, 6> many{"a_b", "a_c", "a_d", "a_e", "a_f", "a_g"};
+  CHECK(binade::did_you_mean("a", many).empty());
+}
+
 TEST_CASE("a list reads as a list") {
   CHECK(binade::listed(names) == "binary16, bfloat16, e4m3, ties_to_even");
 }
