@@ -51,7 +51,8 @@ def log2_of(x):
 
 
 def e4m3_code(x):
-    return np.minimum(x, F(448)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8).astype(np.int64)
+    """Of numbers that are not negative; a NaN is 7F, whatever its sign."""
+    return np.minimum(x, F(448)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8).astype(np.int64) & 0x7F
 
 
 def e4m3_number(code):
@@ -88,7 +89,7 @@ def elements(element, y, down=False, zero="kept", nan=7):
         m = largest(element)
         codes = np.clip(y, -m, m).astype(TYPES[element]).view(np.uint8).astype(np.int64)
         nans = {"e4m3": 0x7F, "e5m2": 0x7F, "e4m3fnuz": 0x80, "e5m2fnuz": 0x80}
-        codes = np.where(np.isnan(y), nans.get(element, nan), codes)
+        codes = np.where(np.isnan(y), nan if nan > 7 else nans.get(element, nan), codes)
     if zero == "plus":
         codes = np.where(y == 0, 0, codes)
     elif zero == "minus":
@@ -296,6 +297,8 @@ def quantized(name, scale, tensor, element, blocks, tensor_amax, dtype="binary32
         elif scale == "binary32":
             code, factor, step = binary32(name, a, element, dtype)
             how = {"down": True, "zero": "never"} if element == "e2m1" else {}
+            if name == "aiter_token":  # 0 * Inf under a scale of 0
+                how = {"nan": {"e4m3": 0xFE, "e4m3fnuz": 0xFF}[element]}
             y = times(blocks, factor[:, None]) if step == "times" else blocks / factor[:, None]
             code = bits(code)
         elif tensor:
