@@ -75,10 +75,10 @@ namespace block_steps {
 /// itself can fall below the smallest, its code tells.
 constexpr std::uint32_t first_unlimited(const ScaleRule& rule, const BlockFormat& format) {
   if (format.scale != e8m0) return 0;
+  if (rule.flushes && rule.quotient != Quotient::amax) return 0x00800000;
   switch (rule.rounding) {
     case ScaleRounding::down: return rule.quotient == Quotient::amax ? 0 : 0x00400000;
     case ScaleRounding::up: return 0x00200001;
-    case ScaleRounding::up_flushed: return 0x00800000;
     case ScaleRounding::field_up: return 0x00400001;
     case ScaleRounding::log2_up: return 1;
     default: return 0;

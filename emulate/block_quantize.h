@@ -47,6 +47,19 @@ constexpr std::uint32_t flushed(std::uint32_t x) {
   return (x & magnitude) < 0x00800000 ? x & ~magnitude : x;
 }
 
+/// The operations of a rule, which may flush (ScaleRule::flushes).
+struct Operations {
+  bool flushes = false;
+
+  constexpr std::uint32_t held(std::uint32_t x) const { return flushes ? flushed(x) : x; }
+  constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) const {
+    return held(block_steps::times(held(a), held(b)));
+  }
+  constexpr std::uint32_t over(std::uint32_t a, std::uint32_t b) const {
+    return held(block_steps::over(held(a), held(b)));
+  }
+};
+
 /// Returns 1/x where subnormal operands and results are zeros.
 constexpr std::uint32_t flushed_reciprocal(std::uint32_t x) {
   return flushed(over(one, flushed(x)));
@@ -60,7 +73,8 @@ constexpr std::uint32_t held(const Format& f, std::uint32_t x) {
 
 /// Returns a / b, where b is a number of the rule's, not of the input.
 constexpr std::uint32_t share(const ScaleRule& rule, std::uint32_t a, std::uint32_t b) {
-  return rule.by_reciprocal ? times(a, over(one, b)) : over(a, b);
+  const Operations by{rule.flushes};
+  return rule.by_reciprocal ? by.times(a, over(one, b)) : by.over(a, b);
 }
 
 /// Returns the power of two of a code of e8m0; 2^-127 is a subnormal number.
@@ -156,7 +170,9 @@ constexpr TensorScale tensor_scale(const ScaleRule& rule, const BlockFormat& for
   switch (rule.quotient) {
     case Quotient::encode_over_max:
     case Quotient::over_max_encode: {
-      std::uint32_t encode = at_most(over(most, amax), largest);
+      std::uint32_t encode = over(most, amax);
+      if (rule.encode_is_given) return {encode, over(one, encode), amax};
+      encode = at_most(encode, largest);
       if (amax == 0 || encode == 0) encode = one;
       return {encode, over(one, encode), amax};
     }
@@ -193,12 +209,14 @@ namespace block_steps {
 constexpr std::uint32_t quotient(const ScaleRule& rule, const BlockFormat& format,
                                  std::uint32_t amax, const TensorScale& tensor) {
   const std::uint32_t m = largest_of(format.element);
+  const Operations by{rule.flushes};
+  amax = by.held(amax);
   switch (rule.quotient) {
     case Quotient::amax: return amax;
-    case Quotient::over_power: return times(amax, power_of_code(127 - format.element.emax()));
+    case Quotient::over_power: return by.times(amax, power_of_code(127 - format.element.emax()));
     case Quotient::over_max: return held(rule.steps, share(rule, amax, m));
     case Quotient::max_over: {
-      const std::uint32_t q = over(m, amax);
+      const std::uint32_t q = by.over(m, amax);
       if (!rule.one_if_unusable) return q;
       return amax == 0 || amax >= infinity ? one : q == infinity ? largest_of(rule.steps) : q;
     }
@@ -212,22 +230,25 @@ constexpr std::uint32_t quotient(const ScaleRule& rule, const BlockFormat& forma
       return static_cast<std::uint32_t>(
           convert(project(product, binary64).bits, binary64, binary32).bits);
     }
-    case Quotient::encode_over_max:
-      return at_most(times(amax, times(tensor.encode, over(one, m))), largest);
-    case Quotient::over_max_over: return over(share(rule, amax, m), tensor.decode);
+    case Quotient::encode_over_max: {
+      const std::uint32_t q = by.times(amax, by.times(tensor.encode, over(one, m)));
+      if (rule.encode_is_given) return amax == 0 ? 0 : q;
+      return at_most(q, largest);
+    }
+    case Quotient::over_max_over: return by.over(share(rule, amax, m), tensor.decode);
     case Quotient::over_product: {
-      const std::uint32_t q = over(amax, times(tensor.decode, m));
+      const std::uint32_t q = by.over(amax, by.times(tensor.decode, m));
       return q == 0 ? one : q;
     }
     case Quotient::share_of_max: {
       std::uint32_t q = share(rule, amax, m);
       if (q == 0) q = one;
-      return over(times(q, largest_scale(rule, format)), share(rule, tensor.amax, m));
+      return by.over(by.times(q, largest_scale(rule, format)), share(rule, tensor.amax, m));
     }
-    case Quotient::max_encode: return times(tensor.encode, times(amax, over(one, m)));
+    case Quotient::max_encode: return by.times(tensor.encode, by.times(amax, over(one, m)));
     case Quotient::over_max_encode:
     case Quotient::over_max_wide_encode:
-      return times(held(rule.steps, share(rule, amax, m)), tensor.encode);
+      return by.times(held(rule.steps, share(rule, amax, m)), tensor.encode);
   }
   return 0;
 }
@@ -239,8 +260,7 @@ constexpr int power_code(ScaleRounding rounding, std::uint32_t q, int t) {
   switch (rounding) {
     case ScaleRounding::nearest:
     case ScaleRounding::down: return field(q);
-    case ScaleRounding::up:
-    case ScaleRounding::up_flushed: {
+    case ScaleRounding::up: {
       const Attributes up{.rounding = Rounding::toward_positive};
       return q == 0 ? 0 : static_cast<int>(convert(q, binary32, e8m0, up).bits);
     }
@@ -267,7 +287,7 @@ constexpr std::uint32_t scale_code(const ScaleRule& rule, const BlockFormat& for
   } else {
     const Attributes finite{.saturation = Saturation::finite};
     code = static_cast<int>(convert(q, binary32, format.scale, finite).bits);
-    if (is_nan_code) return static_cast<std::uint32_t>(code);
+    if (is_nan_code && rule.nan_code == as_computed) return static_cast<std::uint32_t>(code);
   }
   if (is_nan_code && rule.nan_code != as_computed) return static_cast<std::uint32_t>(rule.nan_code);
   if (is_inf_code && rule.inf_code != as_computed) return static_cast<std::uint32_t>(rule.inf_code);
@@ -283,6 +303,7 @@ constexpr std::uint32_t factor(const ScaleRule& rule, const BlockFormat& format,
     return static_cast<std::uint32_t>(convert(code, format.scale, binary32).bits);
   };
   const int power = static_cast<int>(code);
+  const Operations by{rule.flushes};
   switch (rule.factor) {
     case Factor::power: return power == 0xFF ? nan : power_of_code(254 - power);
     case Factor::power_or_zero: return power == 0 ? 0 : power_of_code(254 - power);
@@ -295,17 +316,17 @@ constexpr std::uint32_t factor(const ScaleRule& rule, const BlockFormat& format,
     case Factor::power_flushed:
       return q == 0 ? 0 : power == 0 ? infinity : flushed(power_of_code(254 - power));
     case Factor::over_scale: return scale();
-    case Factor::reciprocal: return over(one, scale());
+    case Factor::reciprocal: return by.over(one, scale());
     case Factor::encode: return q;
     case Factor::reciprocal_of_product:
-      return at_most(over(one, times(scale(), tensor.decode)), largest);
-    case Factor::reciprocal_over_scale: return over(tensor.encode, scale());
-    case Factor::over_product: return times(scale(), tensor.decode);
-    case Factor::over_quotient: return over(scale(), tensor.encode);
+      return at_most(by.over(one, by.times(scale(), tensor.decode)), largest);
+    case Factor::reciprocal_over_scale: return by.over(tensor.encode, scale());
+    case Factor::over_product: return by.times(scale(), tensor.decode);
+    case Factor::over_quotient: return by.over(scale(), tensor.encode);
     case Factor::flushed_reciprocal:
       return code == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
     case Factor::flushed_reciprocal_of_amax:
-      return amax == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
+      return by.held(amax) == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
     case Factor::flushed_reciprocal_of_quotient:
       return q == 0 ? 0 : flushed_reciprocal(times(scale(), tensor.decode));
     case Factor::bfloat16_quotient:
@@ -323,13 +344,13 @@ constexpr BlockScale block_scale(const ScaleRule& rule, const BlockFormat& forma
   if (amax < rule.least_amax) amax = rule.least_amax;
   std::uint32_t q = quotient(rule, format, amax, tensor);
   if (q < rule.least_quotient) q = rule.least_quotient;
-  if (rule.rounding == ScaleRounding::up_flushed) q = flushed(q);
   q = rounded_factor(rule.factor_rounding, q);
   const bool divides = rule.factor == Factor::over_scale || rule.factor == Factor::over_product ||
                        rule.factor == Factor::over_quotient;
   if (rule.factor == Factor::encode) return {over(one, q), q, false};
   const std::uint32_t code = scale_code(rule, format, q);
-  return {code, factor(rule, format, code, q, amax, tensor), divides};
+  const Operations by{rule.flushes};
+  return {code, by.held(factor(rule, format, code, q, amax, tensor)), divides};
 }
 
 /// Returns the code of a magnitude and sign as the block format stores it; of a stored code, but
@@ -349,7 +370,8 @@ constexpr Projected block_element(const ScaleRule& rule, const BlockFormat& form
                                   const BlockScale& scale, std::uint32_t x, Attributes attributes,
                                   std::uint32_t random = 0) {
   using namespace block_steps;
-  const std::uint32_t y = scale.divides ? over(x, scale.factor) : times(x, scale.factor);
+  const Operations by{rule.flushes};
+  const std::uint32_t y = scale.divides ? by.over(x, scale.factor) : by.times(x, scale.factor);
   const ElementCast& cast = rule.cast;
   if (attributes.rounding == Rounding::ties_to_even) attributes.rounding = cast.ties;
   const Format& f = format.element;

@@ -42,11 +42,10 @@ enum class Quotient : std::uint8_t {
 
 /// How the quotient becomes a number of the scale's format.
 enum class ScaleRounding : std::uint8_t {
-  nearest,     ///< to nearest even; what is too large is the largest number
-  down,        ///< toward zero: a power of two's exponent
-  up,          ///< toward positive
-  field_up,    ///< as `up` from the fields of binary32: any subnormal number gives 2^-126
-  up_flushed,  ///< as `up`, but a quotient below 2^-126 is 0 (.ftz)
+  nearest,   ///< to nearest even; what is too large is the largest number
+  down,      ///< toward zero: a power of two's exponent
+  up,        ///< toward positive
+  field_up,  ///< as `up` from the fields of binary32: any subnormal number gives 2^-126
   /// To the element format's precision, ties away, on the bits of binary32; then `down`.
   half_up,
   half_up_to_2,  ///< the same to a precision of 2, whatever the elements
@@ -130,6 +129,11 @@ struct ScaleRule {
   Factor factor = Factor::power;
   /// A NaN among the values is their amax (torch.amax); else it is passed over (fmaxf).
   bool nan_is_amax = true;
+  /// Operands and results of each operation of binary32 that are subnormal are zeros of their sign
+  /// (PTX's .ftz, AMD's -fgpu-flush-denormals-to-zero): amax, quotients, factors, numbers and
+  /// scaled numbers, not what steps on bits give, nor the scale of the tensor, an input of the
+  /// kernels. Rules that choose by FourOrSix do not.
+  bool flushes = false;
   /// Bits of binary32: amax is at least this. 0: none.
   std::uint32_t least_amax = 0;
   /// Bits of binary32: the quotient is at least this. 0: no limit.
@@ -143,6 +147,8 @@ struct ScaleRule {
   /// is the largest finite number of `steps`.
   bool one_if_unusable = false;
   FactorRounding factor_rounding = FactorRounding::none;
+  /// S is the caller's, m·c / at whatever it is: infinite, 0 or NaN, too.
+  bool encode_is_given = false;
   /// a / m, and at / (m·c) where nothing else is said, are products with a reciprocal, rounded:
   /// torch on CUDA divides a tensor by a number so.
   bool by_reciprocal = false;

@@ -32,6 +32,7 @@ namespace scale_rule_parts {
 
 inline constexpr std::array<Format, 5> floating_mx{e4m3, e5m2, e3m2, e2m3, e2m1};
 inline constexpr std::array<Format, 5> floating_fp8{e4m3, e5m2, e4m3fnuz, e5m2fnuz};
+inline constexpr std::uint32_t two_to_minus_9 = 0x3B000000;
 inline constexpr std::uint32_t ten_to_minus_4 = 0x38D1B717;   ///< 1e-4 in binary32
 inline constexpr std::uint32_t ten_to_minus_8 = 0x322BCC77;   ///< 1e-8
 inline constexpr std::uint32_t ten_to_minus_10 = 0x2EDBE6FF;  ///< 1e-10
@@ -61,6 +62,15 @@ inline constexpr std::string_view
         "ROCm/aiter e404860, csrc/kernels/inverse_rope_group_quant.cu, "
         "fused_qk_norm_rope_cache_quant.cu",
     aiter_mxfp4 = "ROCm/aiter e404860, csrc/kernels/quant_mxfp4.cu",
+    aiter_triton = "ROCm/aiter e404860, aiter/ops/triton/_triton_kernels/quant/quant.py",
+    aiter_token =
+        "ROCm/aiter e404860, csrc/kernels/quant_kernels.cu, dynamic_per_token_scaled_quant_kernel",
+    triton_kernels =
+        "triton-lang/triton 018a674, python/triton_kernels/triton_kernels/numerics_details, "
+        "mxfp_details/_downcast_to_mxfp.py",
+    mslk_fp8 = "meta-pytorch/MSLK 2a3c897, mslk/quantize/triton/fp8_quantize.py, quantize_fp8_row",
+    mslk_nvfp4 =
+        "meta-pytorch/MSLK 2a3c897, mslk/quantize/triton/quantize_kernels/nvfp4.py, quantize_nvfp4",
     vllm_group = "vLLM 0f5257e, csrc/quantization/w8a8/fp8/per_token_group_quant.cu",
     compressed = "vllm-project/compressed-tensors 0.20.1, quantization/utils",
     vllm_fp4 = "vLLM 20b4ad8, csrc/libtorch_stable/quantization/fp4/nvfp4_utils.cuh",
@@ -71,10 +81,19 @@ inline constexpr std::string_view
     gfx950_cast =
         "gfx950's v_cvt_scalef32_pk_fp4 as x / scale, to nearest even, saturated, and NaN "
         "as the largest number",
-    gfx950_software =
-        "on gfx950 v_cvt_scalef32_pk_fp4 stands in the place of the element's steps; subnormal "
-        "numbers as they are, where aiter's build flushes them",
+    gfx950_software = "on gfx950 v_cvt_scalef32_pk_fp4 stands in the place of the element's steps",
     med3 = "v_med3_f32 of NaN as the lower limit",
+    med3_and_reciprocal =
+        "v_rcp_f32 as 1/x, rounded; v_med3_f32 of NaN as the lower limit, which all numbers are "
+        "under a scale of 0",
+    triton_quotient =
+        "Triton's quotients as correctly rounded; its PyTorch reference gives a "
+        "block with a NaN the scale 00",
+    triton_log2 =
+        "log2 and exp2 of powers of two as exact; what it adds 127 to is a negative "
+        "number converted to uint8: taken as modulo 256",
+    triton_log2_inf = "log2 and exp2 of powers of two as exact; Inf as the largest number",
+    clip_of_nan = "NaN as the largest number; other steps on CPUs; without scale_ub",
     med3_or_instruction =
         "NaN as by v_med3_f32, the lower limit; fused_qk_norm_rope_cache_quant.cu "
         "leaves it to v_cvt_pk_fp8_f32, and on gfx1250 it discards its slice's amax",
@@ -84,9 +103,6 @@ inline constexpr std::string_view
     unspecified_infinite =
         "scales of Inf, NaN and amaxes from 1.75 · 2^127 on as FF: a conversion "
         "that is not specified; numbers of binary16 as those of binary32",
-    products_not_flushed =
-        "rcp.approx.ftz as 1/x, rounded; numbers and products as without .ftz, which "
-        "its build has",
     unspecified_nan = "NaN as the largest number: a conversion that is not specified",
     eager_torch = "torch's eager code; kernels of mslk take its place on some GPUs",
     x86_nan = "NaNs with the bits that x86 gives them",
@@ -108,23 +124,42 @@ constexpr NamedScaleRule power(std::string_view name, const std::array<Format, 5
           .open = open};
 }
 
-/// The steps of aiter's RoundUp.
+/// The steps of aiter's RoundUp. Its build flushes, which no bit shows where amax has a floor.
 constexpr ScaleRule aiter_steps(std::uint32_t least_amax, const ElementCast& cast) {
   return {.quotient = Quotient::over_max,
           .rounding = ScaleRounding::field_up,
           .factor = Factor::power_field,
           .nan_is_amax = false,
+          .flushes = least_amax == 0,
           .least_amax = least_amax,
           .by_reciprocal = true,
           .cast = cast};
 }
 
-/// The steps of TensorRT-LLM's kernel with scales of e8m0, and of FlashInfer's copy.
-constexpr ScaleRule trtllm_steps(ScaleRounding rounding, const ElementCast& cast) {
-  return {.quotient = Quotient::over_max,
+/// The steps of aiter's in Triton, and of its Even but that this flushes.
+constexpr ScaleRule even_steps(ScaleRounding rounding, const ElementCast& cast) {
+  return {.rounding = rounding,
+          .nan_is_amax = false,
+          .last_code = 0xFE,
+          .inf_code = 0xFE,
+          .cast = cast};
+}
+
+/// The steps of triton_kernels with scales of e8m0.
+constexpr ScaleRule triton_steps(Quotient quotient, ScaleRounding rounding) {
+  return {.quotient = quotient,
           .rounding = rounding,
+          .factor = Factor::power_field,
+          .nan_is_amax = false};
+}
+
+/// The steps of TensorRT-LLM's kernel with scales of e8m0, and of FlashInfer's copy, which flushes.
+constexpr ScaleRule trtllm_steps(bool flushes, const ElementCast& cast) {
+  return {.quotient = Quotient::over_max,
+          .rounding = ScaleRounding::up,
           .factor = Factor::power_flushed,
           .nan_is_amax = false,
+          .flushes = flushes,
           .last_code = 0xFE,
           .by_reciprocal = true,
           .cast = cast};
@@ -181,6 +216,19 @@ constexpr NamedScaleRule te_4over6(std::string_view name, FourOrSix choice, int 
                 .nan_is_amax = false,
                 .largest_scale = largest,
                 .four_or_six = choice});
+}
+
+/// A rule of MSLK's, which divides by 6 or multiplies by 1/6.
+constexpr NamedScaleRule mslk(std::string_view name, bool by_reciprocal) {
+  return nvfp4(name, mslk_nvfp4,
+               {.quotient = Quotient::over_max_encode,
+                .factor = Factor::reciprocal_over_scale,
+                .nan_is_amax = false,
+                .first_code = 1,
+                .last_code = 0x7E,
+                .nan_code = 1,
+                .encode_is_given = true,
+                .by_reciprocal = by_reciprocal});
 }
 
 }  // namespace scale_rule_parts
@@ -315,6 +363,7 @@ inline constexpr auto scale_rules = [] {
             {.quotient = Q::over_power,
              .factor = F::power_field,
              .nan_is_amax = false,
+             .flushes = true,
              .cast = aiter_cast},
             gfx950_software),
       power("aiter_ceil", {e2m1}, aiter_mxfp4,
@@ -322,15 +371,25 @@ inline constexpr auto scale_rules = [] {
              .rounding = R::field_up,
              .factor = F::power_field,
              .nan_is_amax = false,
+             .flushes = true,
              .cast = aiter_cast},
             gfx950_software),
       power("aiter_even", {e2m1}, aiter_mxfp4,
             {.rounding = R::half_up,
+             .factor = F::power_or_zero,
              .nan_is_amax = false,
+             .flushes = true,
              .last_code = 0xFE,
              .inf_code = 0xFE,
              .cast = aiter_cast},
             gfx950_software),
+      power("aiter_triton", {e2m1}, aiter_triton, even_steps(R::half_up, torchao_cast),
+            triton_log2),
+      power("aiter_triton", {e4m3}, aiter_triton, even_steps(R::half_up_to_2, {}), triton_log2_inf),
+      power("triton_kernels", {e4m3, e5m2, e2m1}, triton_kernels,
+            triton_steps(Q::over_max, R::field_up), triton_quotient),
+      power("triton_kernels_down", {e4m3, e5m2, e2m1}, triton_kernels,
+            triton_steps(Q::over_power, R::down), triton_quotient),
       power("deepgemm", {e4m3}, dg,
             {.quotient = Q::over_max,
              .rounding = R::field_up,
@@ -387,11 +446,9 @@ inline constexpr auto scale_rules = [] {
              .inf_code = 0xFF,
              .nan_code = 0xFF},
             unspecified_infinite),
-      power("flashinfer", {e2m1}, flashinfer, trtllm_steps(R::up_flushed, {}),
-            products_not_flushed),
-      power("flashinfer", {e4m3}, flashinfer, trtllm_steps(R::up_flushed, clamped_cast),
-            products_not_flushed),
-      power("trtllm", {e2m1, e4m3}, trtllm, trtllm_steps(R::up, {}), exact_reciprocal),
+      power("flashinfer", {e2m1}, flashinfer, trtllm_steps(true, {}), exact_reciprocal),
+      power("flashinfer", {e4m3}, flashinfer, trtllm_steps(true, clamped_cast), exact_reciprocal),
+      power("trtllm", {e2m1, e4m3}, trtllm, trtllm_steps(false, {}), exact_reciprocal),
       // Numbers of binary32.
       by_input(number("te", {e4m3, e5m2}, te_recipe, te_steps)),
       number("te_current", {e4m3, e5m2},
@@ -422,6 +479,21 @@ inline constexpr auto scale_rules = [] {
               .by_reciprocal = true,
               .cast = vllm_cast},
              med3),
+      number("aiter_token", {e4m3, e4m3fnuz}, aiter_token,
+             {.quotient = Q::over_max,
+              .factor = F::reciprocal,
+              .nan_is_amax = false,
+              .flushes = true,
+              .by_reciprocal = true,
+              .cast = vllm_cast},
+             med3_and_reciprocal),
+      number("mslk", {e4m3, e4m3fnuz}, mslk_fp8,
+             {.quotient = Q::over_max,
+              .factor = F::over_scale,
+              .nan_is_amax = false,
+              .least_amax = two_to_minus_9,
+              .cast = clamped_cast},
+             clip_of_nan),
       number("vllm", {e4m3}, vllm_group,
              {.quotient = Q::over_max,
               .factor = F::over_scale,
@@ -468,17 +540,44 @@ inline constexpr auto scale_rules = [] {
       nvfp4("flashinfer", flashinfer,
             {.quotient = Q::max_encode,
              .factor = F::flushed_reciprocal_of_amax,
-             .nan_is_amax = false},
-            products_not_flushed),
+             .nan_is_amax = false,
+             .flushes = true},
+            exact_reciprocal),
+      nvfp4("flashinfer_exact",
+            "FlashInfer fb28d72, csrc/nv_internal/tensorrt_llm/kernels/quantization_utils.cuh, "
+            "FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH",
+            {.quotient = Q::encode_over_max,
+             .factor = F::reciprocal_of_product,
+             .nan_is_amax = false,
+             .flushes = true,
+             .encode_is_given = true}),
       nvfp4("trtllm", trtllm,
             {.quotient = Q::max_encode,
              .factor = F::flushed_reciprocal_of_quotient,
              .nan_is_amax = false},
             exact_reciprocal),
+      mslk("mslk", false),
+      mslk("mslk_fast", true),
+      {.name = "triton_kernels",
+       .scale = ue4m3,
+       .elements = {e2m1},
+       .rule = {.quotient = Q::over_max,
+                .rounding = R::nearest,
+                .factor = F::flushed_reciprocal,
+                .nan_is_amax = false},
+       .source = triton_kernels,
+       .open = exact_quotient},
       torchao_alone,
       on_cuda("torchao_cuda", torchao_alone),
   });
 }();
+
+static_assert([] {
+  for (const NamedScaleRule& row : scale_rules) {
+    if (row.rule.flushes && row.rule.four_or_six != FourOrSix::six) return false;
+  }
+  return true;
+}());
 
 /// Returns whether a rule gives scales of a block format, and its stack has the elements.
 constexpr bool fits(const NamedScaleRule& rule, const BlockFormat& format) {

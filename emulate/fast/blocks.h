@@ -45,6 +45,18 @@ constexpr std::uint32_t first_overflow(const Format& f, Rounding rounding) {
   return overflows ? half_above : half_above + 1;
 }
 
+/// Returns whether each step of a rule that flushes is one that block_scales_tiles flushes.
+constexpr bool flushes_each_step(const ScaleRule& rule) {
+  switch (rule.quotient) {
+    case Quotient::amax:
+    case Quotient::over_power:
+    case Quotient::over_max:
+    case Quotient::encode_over_max:
+    case Quotient::max_encode: return rule.steps == binary32 && !rule.one_if_unusable;
+    default: return false;
+  }
+}
+
 constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   const Format &element = to.format.element, &scale = to.format.scale;
   const auto fits = [](const Format& f) {
@@ -56,14 +68,16 @@ constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   out.known = fits(element) && (!is_narrow || (fits(scale) && code_bytes(scale) == 1)) &&
               to.rule.four_or_six == FourOrSix::six &&
               (scale == binary32 || (to.rule.factor_rounding == FactorRounding::none &&
-                                     to.rule.factor != binade::Factor::encode));
+                                     to.rule.factor != binade::Factor::encode)) &&
+              (!to.rule.flushes || flushes_each_step(to.rule));
   if (!out.known) return out;
   const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
   const std::uint32_t most = block_steps::largest_of(element);
   out.most = number(most);
   out.inverse_most = number(block_steps::over(block_steps::one, most));
-  out.encode = number(to.tensor.encode);
-  out.decode = number(to.tensor.decode);
+  const block_steps::Operations by{to.rule.flushes};
+  out.encode = number(by.held(to.tensor.encode));
+  out.decode = number(by.held(to.tensor.decode));
   if (to.format.tensor_scale) {
     out.share = number(block_steps::share(to.rule, to.tensor.amax, most));
   }

@@ -9,7 +9,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "emulate/fast/blocks.h"
@@ -25,6 +27,18 @@ void with_width(std::size_t width, const F& f) {
     case 128: return f(std::integral_constant<std::size_t, 128>{});
     default: return f(std::integral_constant<std::size_t, 0>{});
   }
+}
+
+/// Returns a number times or over what its block is scaled by, where operands and
+/// results that are subnormal may be zeros of their signs (ScaleRule::flushes).
+template <class V>
+float scaled_number(float x, float by, bool divided, bool flushes) {
+  const auto held = [flushes](float y) {
+    const auto bits = std::bit_cast<std::uint32_t>(y);
+    const bool is_small = (bits & block_steps::magnitude) < 0x00800000;
+    return std::bit_cast<float>(flushes && is_small ? bits & ~block_steps::magnitude : bits);
+  };
+  return held(divided ? held(x) / by : held(x) * by);
 }
 
 /// Calls run(begin, count) for each tile, which lies within one block or begins with one.

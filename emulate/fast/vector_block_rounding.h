@@ -93,7 +93,7 @@ struct BlockOperands {
   static constexpr bool is_scaled = true;
 
   const BlockTile& tile;
-  bool divided, may_vanish;
+  bool divided, flushes, may_vanish;
   bool unsigned_zeros;  ///< of results
   int shift;            ///< number >> shift is its block; 0: each number has its own below
   ZeroSign zero;
@@ -122,8 +122,10 @@ struct BlockOperands {
     F by[4];
     of(before, at, by);
     for (std::size_t k = 0; k < 4; ++k) {
-      const F x = V::load_floats(in + at + k * V::lanes);
+      F x = V::load_floats(in + at + k * V::lanes);
+      if (flushes) x = V::number(flushed(V::bits(x)));
       out[k] = V::bits(divided ? V::div(x, by[k]) : V::mul(x, by[k]));
+      if (flushes) out[k] = flushed(out[k]);
     }
     if (zero == ZeroSign::kept) return;
     for (I& y : out) y = with_zeros(y);
@@ -150,7 +152,7 @@ struct BlockOperands {
   void copy(std::size_t at, std::size_t n, std::uint32_t* out, EventCounts& counts) const {
     for (std::size_t i = 0; i < n; ++i) {
       const float x = in[at + i], by = of_number(before, at + i);
-      float y = divided ? x / by : x * by;
+      float y = scaled_number<V>(x, by, divided, flushes);
       counts.to_zero += x != 0 && y == 0 ? 1 : 0;
       if (y == 0 && zero == ZeroSign::of_negative) y = 0.0F;
       if (y == 0 && zero == ZeroSign::minus_zero) y = -0.0F;
@@ -181,6 +183,11 @@ struct BlockOperands {
   }
 
  private:
+  /// Puts zeros of their signs in the places of subnormal numbers.
+  static I flushed(I x) {
+    const auto is_small = V::equal(V::bit_and(x, V::set(block_steps::infinity)), V::zero());
+    return V::select(is_small, V::bit_and(x, V::set(~block_steps::magnitude)), x);
+  }
   /// Gives operands that are zero the sign that their elements have.
   I with_zeros(I y) const {
     const auto is_zero = V::equal(V::bit_and(y, V::set(block_steps::magnitude)), V::zero());
@@ -301,7 +308,9 @@ struct BlockRounding<V> {
     return BlockOperands<V>{
         .tile = tile,
         .divided = divided,
-        .may_vanish = divided ? most > block_steps::one : least < block_steps::one,
+        .flushes = tile.to.rule.flushes,
+        .may_vanish =
+            tile.to.rule.flushes || (divided ? most > block_steps::one : least < block_steps::one),
         .unsigned_zeros = is_positive || tile.to.format.twos_complement,
         .shift = is_one ? 31
                  : each ? 0

@@ -47,6 +47,13 @@ struct BlockScaleTile {
     return number(a < b ? a : b);
   }
 
+  /// Returns the bits of the first number that is no zero to the rule's operations.
+  std::uint32_t smallest() const { return to.rule.flushes ? 0x00800000 : 0; }
+  /// Returns a number that is not negative, or 0 where its bits are below `least`.
+  static float or_zero(float x, std::uint32_t least) {
+    return number(bits(x) < least ? 0 : bits(x));
+  }
+
   template <class Step>
   static void each(std::size_t n, const Floats& in, Floats& out, const Step& step) {
     for (std::size_t i = 0; i < n; ++i) out[i] = step(in[i]);
@@ -78,6 +85,7 @@ struct BlockScaleTile {
     const float m = plan.most, r = plan.inverse_most, c = plan.most_scale, share = plan.share;
     const float encode = plan.encode, decode = plan.decode;
     const float largest = number(block_steps::largest);
+    const std::uint32_t normal = smallest();
     switch (to.rule.quotient) {
       case Quotient::amax: return all([](float a) { return a; });
       case Quotient::over_power: {
@@ -97,7 +105,8 @@ struct BlockScaleTile {
           return static_cast<float>(1.0 / (wide < least ? least : wide) * static_cast<double>(m));
         });
       case Quotient::encode_over_max: {
-        const float product = encode * r;
+        const float product = or_zero(encode * r, normal);
+        if (to.rule.encode_is_given) return all([=](float a) { return a * product; });
         return all([=](float a) { return at_most(a * product, largest); });
       }
       case Quotient::over_max_over: return of_shares([=](float q) { return q / decode; });
@@ -110,7 +119,8 @@ struct BlockScaleTile {
       }
       case Quotient::share_of_max:
         return of_shares([=](float q) { return (q == 0 ? 1.0F : q) * c / share; });
-      case Quotient::max_encode: return all([=](float a) { return encode * (a * r); });
+      case Quotient::max_encode:
+        return all([=](float a) { return encode * or_zero(a * r, normal); });
       case Quotient::over_max_encode:
       case Quotient::over_max_wide_encode: return of_shares([=](float q) { return q * encode; });
     }
@@ -128,7 +138,6 @@ struct BlockScaleTile {
       case ScaleRounding::nearest:
       case ScaleRounding::down: return each_code(n, [](std::uint32_t q) { return q >> 23; });
       case ScaleRounding::up:
-      case ScaleRounding::up_flushed:
         return each_code(n, [](std::uint32_t q) {
           constexpr std::uint32_t least = 0x00400000;  // 2^-127
           return q <= least ? 0 : (q + 0x7FFFFF) >> 23;
@@ -214,6 +223,7 @@ struct BlockScaleTile {
     const auto all = [&](const auto& step) { each(n, scale, factor, step); };
     const float encode = plan.encode, decode = plan.decode;
     const float largest = number(block_steps::largest);
+    const std::uint32_t least = smallest();
     const auto power = [&](std::uint32_t zero_factor) {
       for (std::size_t i = 0; i < n; ++i) {
         const std::uint32_t up = 254 - code[i];
@@ -244,7 +254,7 @@ struct BlockScaleTile {
       case binade::Factor::reciprocal: return all([](float s) { return 1.0F / s; });
       case binade::Factor::encode: factor = quotient; return;
       case binade::Factor::reciprocal_of_product:
-        return all([=](float s) { return at_most(1.0F / (s * decode), largest); });
+        return all([=](float s) { return at_most(1.0F / or_zero(s * decode, least), largest); });
       case binade::Factor::reciprocal_over_scale: return all([=](float s) { return encode / s; });
       case binade::Factor::over_product: return all([=](float s) { return s * decode; });
       case binade::Factor::over_quotient: return all([=](float s) { return s / encode; });
@@ -276,13 +286,13 @@ struct BlockScaleTile {
   bool run(const std::uint32_t* amaxes, std::size_t n, ScaleCounts& counts, Words& is_special) {
     const ScaleRule& rule = to.rule;
     for (std::size_t i = 0; i < n; ++i) {
-      amax[i] = number(amaxes[i] < rule.least_amax ? rule.least_amax : amaxes[i]);
+      const std::uint32_t a = amaxes[i] < rule.least_amax ? rule.least_amax : amaxes[i];
+      amax[i] = number(a < smallest() ? 0 : a);
     }
     set_quotients<encode, decode_codes>(n);
     const bool has_most = rule.factor == binade::Factor::encode && rule.one_if_unusable;
     const std::uint32_t infinite = has_most ? block_steps::infinity : 0xFFFFFFFF;
-    const std::uint32_t smallest =
-        rule.rounding == ScaleRounding::up_flushed ? 0x00800000 : std::uint32_t{0};
+    const std::uint32_t least_normal = smallest();
     const std::uint32_t kept =
         rule.factor_rounding == FactorRounding::to_power ? block_steps::infinity : 0xFFFFFFFF;
     const std::uint32_t least = rule.least_quotient, most = plan.most_factor;
@@ -294,7 +304,7 @@ struct BlockScaleTile {
       at_limit[i] = q < limited || q == infinite ? 1 : 0;
       const std::uint32_t at_least = q < least ? least : q;
       const std::uint32_t finite = q == infinite ? most : at_least;
-      quotient[i] = number((finite < smallest ? 0 : finite) & kept);
+      quotient[i] = number((finite < least_normal ? 0 : finite) & kept);
     }
     if (rule.factor_rounding == FactorRounding::log2_floor) {
       each(n, quotient, quotient, [](float q) {
@@ -304,6 +314,9 @@ struct BlockScaleTile {
     set_codes<encode>(n);
     set_scales<decode_codes>(n);
     set_factors(n);
+    if (rule.flushes) {
+      each(n, factor, factor, [=](float f) { return or_zero(f, least_normal); });
+    }
     return count(amaxes, n, at_limit, counts, is_special);
   }
 
@@ -316,9 +329,10 @@ struct BlockScaleTile {
                                     : to.format.scale == binary32 ? block_steps::infinity
                                                                   : finite_codes(to.format.scale);
     const std::uint32_t zeros = is_power ? 0 : 1;
+    const std::uint32_t least = smallest();
     std::uint32_t specials = 0, clamped = 0, zero = 0, infinite = 0, saturated = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const float x = number(amaxes[i]);
+      const float x = or_zero(number(amaxes[i]), least);
       const std::uint32_t q = bits(quotient[i]);
       const float product = x * factor[i], ratio = x / factor[i];
       const std::uint32_t y = bits(divides_by ? ratio : product) & block_steps::magnitude;

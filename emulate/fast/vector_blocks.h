@@ -36,9 +36,13 @@ struct ScaledNumbers {
 
 /// Scales n numbers, which begin within a block where `width` is larger than n.
 template <class V>
-ScaledNumbers scale_numbers(bool divided, const float* in, std::size_t n, std::size_t width,
-                            const float* factors, float* out) {
-  if (divided) {
+ScaledNumbers scale_numbers(const ScaleRule& rule, const float* in, std::size_t n,
+                            std::size_t width, const float* factors, float* out) {
+  const bool divided = divides(rule);
+  if (rule.flushes) {
+    each_of_blocks<V>(in, n, width, factors, out,
+                      [=](float x, float by) { return scaled_number<V>(x, by, divided, true); });
+  } else if (divided) {
     each_of_blocks<V>(in, n, width, factors, out, [](float x, float by) { return x / by; });
   } else {
     each_of_blocks<V>(in, n, width, factors, out, [](float x, float by) { return x * by; });
@@ -72,7 +76,7 @@ template <class V>
 std::vector<std::size_t> scale_tile(const BlockQuantizer& to, const float* in, std::size_t n,
                                     std::size_t width, const float* factors, float* scaled,
                                     EventCounts& counts) {
-  const ScaledNumbers what = scale_numbers<V>(divides(to.rule), in, n, width, factors, scaled);
+  const ScaledNumbers what = scale_numbers<V>(to.rule, in, n, width, factors, scaled);
   counts.to_zero += what.vanished;
   std::vector<std::size_t> specials;
   for (std::size_t i = 0; what.nonfinite && i < n; ++i) {

@@ -36,12 +36,11 @@ constexpr std::array<std::string_view, 12> quotient_words{
     "S · (amax · (1/m)), where S = m·c / amax of the tensor",
     "(amax / m) · S, where S = m·c / amax of the tensor",
     "(amax / m) · S, where S = (1 / amax of the tensor) · (m·c), or 1 where that is infinite"};
-constexpr std::array<std::string_view, 8> scale_rounding_words{
+constexpr std::array<std::string_view, 7> scale_rounding_words{
     "to nearest even",
     "the power of two not above it",
     "the power of two not below it",
     "the power of two not below it, where subnormal numbers are 2^-126",
-    "the power of two not below it, where subnormal numbers are 0",
     "to the elements' precision, ties up, then the power of two not above it",
     "to a precision of 2, ties up, then the power of two not above it",
     "2^ceil(log2), of log2 in binary32"};
@@ -117,11 +116,13 @@ std::string_view steps_of_input(Quotient quotient) {
 std::string scale_step_of(const NamedScaleRule& row) {
   const ScaleRule& rule = row.rule;
   std::string out(word_of_step(quotient_words, rule.quotient));
+  if (rule.encode_is_given) out += " as it is";
   if (rule.by_reciprocal) {
     out = replaced(replaced(out, " / m", " · (1/m)"), " / (m·c)", " · (1/(m·c))");
   }
   if (row.steps_of_input) out += steps_of_input(rule.quotient);
   out += rule.nan_is_amax ? "; NaN counts" : "; NaN is passed over";
+  if (rule.flushes) out += "; what is subnormal is 0";
   if (rule.least_amax != 0) out += "; amax at least " + plain_number(rule.least_amax);
   if (rule.least_quotient != 0) out += "; at least " + plain_number(rule.least_quotient);
   if (rule.one_if_unusable) out += "; 1 where amax is 0 or infinite";
@@ -145,6 +146,7 @@ std::string scale_step_of(const NamedScaleRule& row) {
 
 std::string element_step_of(const ScaleRule& rule) {
   std::string out(word_of_step(factor_step_words, rule.factor));
+  if (rule.flushes) out += "; what is subnormal is 0";
   if (rule.cast.ties != Rounding::ties_to_even) {
     out += "; " + std::string(rounding_name(rule.cast.ties));
   }

@@ -79,7 +79,8 @@ TEST_CASE("scales are counted that a limit decided, that are zero, that are no n
   // are looked at, what is not above 6 · 2^-127 takes 2^-126 in the place of a smaller power.
   const std::vector<float> tiny{0x1.8p-126F, 0x1.8008p-126F, 0x1.8p-125F, 0x1.8008p-125F, 0};
   CHECK(made("torchao_rceil", "mxfp4", 1, tiny).blocks == ScaleCounts{.blocks = 5, .clamped = 1});
-  CHECK(made("aiter_up", "mxfp4", 1, tiny).blocks.clamped == 3);
+  CHECK(made("triton_kernels", "mxfp4", 1, tiny).blocks.clamped == 3);
+  CHECK(made("aiter_up", "mxfp4", 1, tiny).blocks.clamped == 4);  // 2^-127 and more is flushed
   // NVFP4 under amax 1 of the tensor: a block far below it has scale 0, and its factor saturates.
   CHECK(made("te", "nvfp4", 2, {1, 0.5F, 1e-6F, 0, 0, 0}).blocks ==
         ScaleCounts{.blocks = 3, .zero = 2, .saturated = 1});
@@ -91,6 +92,13 @@ TEST_CASE("scales are counted that a limit decided, that are zero, that are no n
         ScaleCounts{.blocks = 3, .clamped = 1});
   CHECK(made("deepgemm", "fp8_1x128", 2, {1, 0, 1e-6F, 0, 0, 0}).blocks ==
         ScaleCounts{.blocks = 3, .clamped = 1});
+}
+
+TEST_CASE("numbers that a rule flushes are counted as numbers that became zero") {
+  // Of amax 1.5 · 2^-124 the scale is 2^-126, under which 2^-127 is 0.5; aiter's kernel has 0.
+  const std::vector<float> small{0x1.8p-124F, 0x1p-127F, 0};
+  CHECK(made("triton_kernels", "mxfp4", 3, small).elements.to_zero == 0);
+  CHECK(made("aiter_up", "mxfp4", 3, small).elements.to_zero == 1);
 }
 
 TEST_CASE("elements that are counted as NaN, Inf and nonzero are so before they are scaled") {

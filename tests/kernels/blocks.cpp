@@ -60,7 +60,8 @@ const std::vector<RuleCase>& rule_cases() {
 }
 
 /// Amaxes: powers of two and the numbers beside them, times the largest numbers of formats, half an
-/// ulp of theirs beside; zero, subnormal numbers, infinity, NaN, and random ones.
+/// ulp of theirs beside; zero, subnormal numbers and those above them, infinity, NaN, and random
+/// ones.
 std::vector<std::uint32_t> hard_amaxes(std::size_t n, Random& random) {
   constexpr std::array<float, 8> factors{1, 1.5F, 1.75F, 6, 7.5F, 448, 57344, 2688};
   std::vector<std::uint32_t> out(n);
@@ -69,7 +70,11 @@ std::vector<std::uint32_t> hard_amaxes(std::size_t n, Random& random) {
       case 0:
         amax = random() % 4 != 0 ? 0 : random() % 2 == 0 ? block_steps::infinity : block_steps::nan;
         break;
-      case 1: amax = static_cast<std::uint32_t>((random() & 0x7FFFFF) >> random() % 23); break;
+      case 1:  // a fourth not far below 6 · 2^-126, of which a sixth is subnormal
+        amax =
+            static_cast<std::uint32_t>(random() % 4 == 0 ? 0x01C00000 - random() % 0x100000
+                                                         : (random() & 0x3FFFFFF) >> random() % 26);
+        break;
       case 2: amax = static_cast<std::uint32_t>(random() % block_steps::infinity); break;
       case 3: amax = block_steps::infinity - 1 - static_cast<std::uint32_t>(random() % 3); break;
       default: {
@@ -97,7 +102,10 @@ BlockQuantizer block_quantizer_of(const RuleCase& one, std::uint64_t i, Random& 
   out.seed = i * 0x9E3779B97F4A7C15;
   out.stream = starts[i % starts.size()];
   const std::uint32_t amax = hard_amaxes(1, random)[0];
-  out.tensor = tensor_scale(out.rule, out.format, i % 4 == 0 ? amax : 0x40A00000 + amax % 64);
+  // Under 2^-116 of the tensor 1/S is subnormal, under 1.75 · 2^-114 its products with scales are.
+  constexpr std::array<std::uint32_t, 4> given{0x05800000, 0x06E00000, 0x40A00000, 0x40A00000};
+  const std::uint32_t other = given[random() % given.size()] + amax % 64;
+  out.tensor = tensor_scale(out.rule, out.format, i % 4 == 0 ? amax : other);
   return out;
 }
 

@@ -139,9 +139,19 @@ def at_most(x, limit):
     return x if is_nan(x) else min(x, limit)
 
 
+def flush(x):
+    """x, or a zero of its sign where it is subnormal."""
+    return x & SIGN if x & MAGNITUDE < SMALLEST_NORMAL else x
+
+
+def mul_ftz(a, b):
+    """mul.ftz.f32, or v_mul_f32 under -fgpu-flush-denormals-to-zero: operands and results that are subnormal are 0."""
+    return flush(mul(flush(a), flush(b)))
+
+
 def rcp_ftz(x):
-    """rcp.approx.ftz.f32, which is specified to an ulp only, as the rounded reciprocal; subnormal numbers are 0."""
-    flush = lambda y: y & SIGN if y & MAGNITUDE < SMALLEST_NORMAL else y  # noqa: E731
+    """1/x where operands and results that are subnormal are 0: __fdiv_rn of a build with .ftz. rcp.approx.ftz.f32, which is
+    specified to an ulp only, is taken as it, and v_rcp_f32."""
     return flush(div(ONE, flush(x)))
 
 
@@ -372,19 +382,21 @@ def aiter_mxfp4(block, element, step):
     """ROCm/aiter e404860, csrc/kernels/quant_mxfp4.cu, quant_mxfp4_kernel, as without gfx950;
     csrc/include/mx_quant_utils.h, fp_f32_to_e8m0_scale.
 
-    RoundUp multiplies amax by 1/6, RoundDown and Ceil by 1/4, Even is code of its own, with log2f and exp2f, so that its scale
-    may be 2^-127. Else the byte is shifted into a binary32 scale, 0 for byte 0 and Inf for FF, for which all is multiplied by
-    0. even_round_e2m1: NaN is 0; y < 0 has the sign."""
-    amax = amax_skipped(block)
+    RoundUp multiplies amax by 1/6, RoundDown and Ceil by 1/4, and the byte is shifted into a scale of binary32. Even is code of
+    its own, with log2f and exp2f, whose 2^-127 is flushed (aiter/jit/core.py builds with -fgpu-flush-denormals-to-zero): 0. Under
+    a scale of 0 all is multiplied by 0, else by 1 / scale, which is 0 of 2^127, flushed, and of Inf. fmaxf flushes amax, too, and
+    the products are: bfloat16 reaches there with subnormal numbers. even_round_e2m1: NaN is 0; y < 0 has the sign."""
+    amax = flush(amax_skipped(block))
     if step == "even":
         field = amax + (1 << 21) >> 23
         code = 254 if field == 255 else max(field - 2, 0)
-        factor = power(127 - code)
+        scale = flush(power(code - 127))
     else:
-        quotient = mul(amax, element.reciprocal if step == "up" else power(-2))
+        quotient = mul_ftz(amax, element.reciprocal if step == "up" else power(-2))
         code = aiter_byte(quotient, step != "down")
-        factor = 0 if code in (0, 255) else power(127 - code)
-    return Result(code, [convert(E2M1, y, 0, zero="plus") for y in all_mul(block, factor)])
+        scale = code << 23
+    factor = rcp_ftz(scale) if scale else 0
+    return Result(code, [convert(E2M1, mul_ftz(x, factor), 0, zero="plus") for x in block])
 
 
 @rule({"aiter": {"floor": "1e-10"}}, "e8m0", ["e2m1"])
@@ -401,6 +413,44 @@ def aiter_kernels(block, element, floor):
     if element is E2M1:
         return Result(code, [None] * len(block) if code == 255 else cvt(element, ys))
     return Result(code, clamped_by_fmaxf(element, ys))
+
+
+def payload_in_e2m1(element, y):
+    """_mxfp4_quant_op: NaN is not below 1 nor at least 6, so its bits are rebiased and rounded as a number's."""
+    if not is_nan(y):
+        return convert(element, y, None)
+    code = ((y & MAGNITUDE) - (126 << 23) + (1 << 21) - 1 + (y >> 22 & 1) & 0xFFFFFFFF) >> 22 & 7
+    return code, code | 8
+
+
+@rule(["aiter_triton"], "e8m0", ["e2m1", "e4m3"])
+def aiter_triton(block, element):
+    """ROCm/aiter e404860, aiter/ops/triton/_triton_kernels/quant/quant.py, _mxfp4_quant_op, _mxfp8_quant_op.
+
+    tl.max passes over NaN. Both add 2^21 to the bits of amax: half a unit of E2M1, and more than that of E4M3. floor(log2()) - 2
+    or - 8, held within [-127, 127], of 0 and Inf, too; Triton does not flush. FP8: what Inf becomes is open."""
+    rounded = amax_skipped(block) + (1 << 21) & 0xFF800000
+    e = -127 if rounded == 0 else 127 if rounded == INF else max((rounded >> 23) - 127 - element.emax, -127)
+    ys = all_mul(block, power(-e))
+    if element is E2M1:
+        return Result(e + 127, [payload_in_e2m1(element, y) for y in ys])
+    return Result(e + 127, [None if y & MAGNITUDE == INF else convert(element, y, element.nans) for y in ys])
+
+
+@rule({"triton_kernels": {"down": False}, "triton_kernels_down": {"down": True}}, "e8m0", ["e4m3", "e5m2", "e2m1"])
+def triton_kernels(block, element, down):
+    """triton-lang/triton 018a674, python/triton_kernels/triton_kernels/numerics_details, mxfp_details/_downcast_to_mxfp.py,
+    _compute_quant_and_scale with ROUND_UP and ROUND_DOWN; mxfp.py, downcast_to_mxfp_torch.
+
+    tl.max passes over NaN. amax / m, 0x7FFFFF added to its bits, or amax / 2^p; then the exponent field as a scale of binary32: 0
+    for byte 0, under which all is multiplied by 0, and Inf for FF. Triton's / of binary32 is taken as correctly rounded. Elements
+    by cvt.satfinite; before compute capability 10 FP4 are integer steps that keep the sign of a NaN."""
+    amax = amax_skipped(block)
+    quotient = div(amax, power(element.emax) if down else element.max)
+    code = (quotient if down else quotient + 0x7FFFFF) >> 23
+    factor = div(ONE, code << 23) if code else 0
+    nan = (7, 15) if element is E2M1 else element.nans
+    return Result(code, [convert(element, y, nan) for y in all_mul(block, factor)])
 
 
 def deepgemm_elements(element, ys):
@@ -475,12 +525,11 @@ def trtllm_mx(block, element, fast):
     __nv_cvt_float_to_e8m0 upward, saturated; then rcp.approx.ftz of the scale, of which 2^-127 is subnormal: 1 / 0; 0 where the
     quotient is 0. FlashInfer is built with -use_fast_math: subnormal numbers are 0 everywhere, so that code 0 is of the quotient
     0 alone, and exp2f(-127) is 0. FlashInfer's FP8: fmaxf(fminf(y, 448), -448), so a NaN is 448."""
-    quotient = mul(amax_skipped(block), rcp_ftz(element.max))
-    if fast and quotient < SMALLEST_NORMAL:
-        quotient = 0
+    times = mul_ftz if fast else mul
+    quotient = times(amax_skipped(block), rcp_ftz(element.max))
     code = 254 if quotient == INF else min(e8m0_up(quotient), 254)
     factor = rcp_ftz(power(code - 127)) if quotient else 0
-    ys = all_mul(block, factor)
+    ys = [times(x, factor) for x in block]
     return Result(code, [convert(element, y, element.last) for y in ys] if fast else cvt(element, ys))
 
 
@@ -565,6 +614,26 @@ def aiter_f32(block, element):
     amax, 1e-10 at least, times the reciprocal of m; x * (1 / scale), clamped by v_med3_f32."""
     scale = mul(max(amax_skipped(block), of("1e-10")), element.reciprocal)
     return Result(scale, clamped_by_fmaxf(element, all_mul(block, div(ONE, scale))))
+
+
+@rule(["aiter_token"], "binary32", ["e4m3", "e4m3fnuz"])
+def aiter_token(block, element):
+    """ROCm/aiter e404860, csrc/kernels/quant_kernels.cu, dynamic_per_token_scaled_quant_kernel; scaled_quant_vgpr_impl.
+
+    amax, which has no floor, times the reciprocal of m; x * v_rcp_f32(scale), clamped by v_med3_f32; flushed, as all of aiter is.
+    Under a scale of 0 that is 0 * Inf, hence -m."""
+    scale = mul_ftz(amax_skipped(block), element.reciprocal)
+    return Result(scale, clamped_by_fmaxf(element, [mul_ftz(x, rcp_ftz(scale)) for x in block]))
+
+
+@rule(["mslk"], "binary32", ["e4m3", "e4m3fnuz"])
+def mslk_f32(block, element):
+    """meta-pytorch/MSLK 2a3c897, mslk/quantize/triton/fp8_quantize.py, _kernel_quantize_fp8_row with eps_opt = 1/512.
+
+    tl.max passes over NaN; div_rn twice. tl.clamp(y, -m, m) is min.xorsign.abs where there is one: a NaN has magnitude m."""
+    scale = div(max(amax_skipped(block), power(-9)), element.max)
+    nan = (element.last, element.last | element.sign)
+    return Result(scale, [convert(element, y, nan) for y in all_div(block, scale)])
 
 
 @rule(["vllm"], "binary32", ["e4m3"])
@@ -715,14 +784,53 @@ def vllm_nvfp4(block, element, tensor_amax, guard):
     TensorRT-LLM 0193dbd, cpp/tensorrt_llm/kernels/quantization.cuh, cvt_warp_fp16_to_fp4.
 
     The factor is 0 where the code is (vLLM), or amax (FlashInfer), or the quotient (TensorRT-LLM): 1 / 0 for a code 0 else,
-    and 0 * Inf is NaN, hence 6. S is an input of the kernel: 2688 / amax of the tensor, a division."""
+    and 0 * Inf is NaN, hence 6. S is an input of the kernel: 2688 / amax of the tensor, a division. FlashInfer is built with
+    -use_fast_math, so that each operation flushes."""
     amax = amax_skipped(block)
     tensor_factor = div(M_C, max(amax, tensor_amax))
-    quotient = mul(tensor_factor, mul(amax, rcp_ftz(SIX)))
+    times = mul
+    if guard == "amax":
+        amax, times = flush(amax), mul_ftz
+    quotient = times(tensor_factor, times(amax, rcp_ftz(SIX)))
     code = e4m3_code(quotient)
     zero = {"code": code, "amax": amax, "quotient": quotient}[guard] == 0
-    factor = 0 if zero else rcp_ftz(mul(e4m3_number(code), rcp_ftz(tensor_factor)))
-    return Result(code, cvt(element, all_mul(block, factor)))
+    factor = 0 if zero else rcp_ftz(times(e4m3_number(code), rcp_ftz(tensor_factor)))
+    return Result(code, cvt(element, [times(x, factor) for x in block]))
+
+
+@rule(["flashinfer_exact"], "ue4m3", ["e2m1"], tensor=True)
+def flashinfer_exact(block, element, tensor_amax):
+    """FlashInfer fb28d72, csrc/nv_internal/tensorrt_llm/kernels/quantization_utils.cuh, cvt_warp_fp16_to_fp4 with
+    DISABLE_FP4_QUANT_FAST_MATH, whose build flushes all the same.
+
+    As TransformerEngine's, but S is an input of the kernel, and nothing holds it or the quotient. amax = 0: all is 0."""
+    amax = flush(amax_skipped(block))
+    tensor_factor = div(M_C, max(amax_skipped(block), tensor_amax))
+    code = e4m3_code(mul_ftz(amax, mul_ftz(tensor_factor, SIXTH))) if amax else 0
+    factor = min(rcp_ftz(mul_ftz(e4m3_number(code), rcp_ftz(tensor_factor))), LARGEST) if amax else 0
+    return Result(code, cvt(element, [mul_ftz(x, factor) for x in block]))
+
+
+@rule({"mslk": {"divides": True}, "mslk_fast": {"divides": False}}, "ue4m3", ["e2m1"], tensor=True)
+def mslk_nvfp4(block, element, tensor_amax, divides):
+    """meta-pytorch/MSLK 2a3c897, mslk/quantize/triton/quantize_kernels/nvfp4.py, quantize_nvfp4_kernel with a global_scale, with
+    and without use_precise_math.
+
+    (amax / 6) * S, held by tl.clamp, which makes a NaN the smaller limit, within [2^-9, 448]; x * (S / scale)."""
+    amax = amax_skipped(block)
+    tensor_factor = div(M_C, max(amax, tensor_amax))
+    quotient = mul(div(amax, SIX) if divides else mul(amax, SIXTH), tensor_factor)
+    code = 1 if is_nan(quotient) else e4m3_code(min(max(quotient, of(Fraction(1, 512))), of(448)))
+    return Result(code, cvt(element, all_mul(block, div(tensor_factor, e4m3_number(code)))))
+
+
+@rule(["triton_kernels"], "ue4m3", ["e2m1"])
+def triton_kernels_nvfp4(block, element):
+    """triton-lang/triton 018a674, python/triton_kernels/triton_kernels/numerics_details/mxfp_details/_downcast_to_mxfp.py,
+    _compute_quant_and_scale with scales of float8e4nv: amax / 6; all is multiplied by 0 where the scale is 0."""
+    code = e4m3_code(div(amax_skipped(block), SIX))
+    factor = div(ONE, e4m3_number(code)) if code else 0
+    return Result(code, [convert(element, y, (7, 15)) for y in all_mul(block, factor)])
 
 
 @rule(["compressed_tensors"], "ue4m3", ["e2m1"], tensor=True, by_dtype=True)

@@ -51,7 +51,8 @@ def log2_of(x):
 
 
 def e4m3_code(x):
-    return np.minimum(x, F(448)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8).astype(np.int64)
+    """Of numbers that are not negative; a NaN is 7F, whatever its sign."""
+    return np.minimum(x, F(448)).astype(ml_dtypes.float8_e4m3fn).view(np.uint8).astype(np.int64) & 0x7F
 
 
 def e4m3_number(code):
@@ -59,7 +60,15 @@ def e4m3_number(code):
 
 
 def flushed(x):
-    return np.where(np.abs(x) < TINY, F(0), x)
+    return np.where(np.abs(x) < TINY, np.copysign(F(0), x), x)
+
+
+FLUSHING = ("aiter_up", "aiter_down", "aiter_ceil", "aiter_even", "aiter_token", "flashinfer", "flashinfer_exact")
+
+
+def multiplied_flushed(a, b):
+    """A product whose operands and result are 0 where they are subnormal."""
+    return flushed(flushed(a) * flushed(b))
 
 
 def rcp(x):
@@ -80,7 +89,7 @@ def elements(element, y, down=False, zero="kept", nan=7):
         m = largest(element)
         codes = np.clip(y, -m, m).astype(TYPES[element]).view(np.uint8).astype(np.int64)
         nans = {"e4m3": 0x7F, "e5m2": 0x7F, "e4m3fnuz": 0x80, "e5m2fnuz": 0x80}
-        codes = np.where(np.isnan(y), nans.get(element, nan), codes)
+        codes = np.where(np.isnan(y), nan if nan > 7 else nans.get(element, nan), codes)
     if zero == "plus":
         codes = np.where(y == 0, 0, codes)
     elif zero == "minus":
@@ -94,7 +103,8 @@ def elements(element, y, down=False, zero="kept", nan=7):
 
 def e8m0(name, a, element):
     m = largest(element)
-    quotient = a * (F(1) / m) if name.endswith("_cuda") or name.split("_")[0] in ("te", "aiter", "flashinfer", "trtllm") \
+    times = multiplied_flushed if name in FLUSHING else np.multiply
+    quotient = times(a, F(1) / m) if name.endswith("_cuda") or name.split("_")[0] in ("te", "aiter", "flashinfer", "trtllm") \
         or name == "torchao_rceil" else a / m
     e = 0 if element == "int8" else int(np.floor(np.log2(m)))
     how, base = {}, name.removesuffix("_cuda")
@@ -121,6 +131,13 @@ def e8m0(name, a, element):
     elif base == "te":
         code = up(quotient)
         factor = power(127 - code)
+    elif base == "aiter_triton":
+        field = bits(a) + 0x200000 >> 23
+        code = np.where(field == 255, 254, np.maximum(field - e, 0))
+        factor = power(127 - code)
+    elif base.startswith("triton_kernels"):
+        code = bits(a / F(2) ** e) >> 23 if base.endswith("down") else field_up(a / m)
+        factor = np.where((code == 0) | (code == 255), F(0), power(127 - code))
     elif base.startswith("aiter"):
         if base in ("aiter", "aiter_rope"):
             floor = F(1e-8 if base == "aiter_rope" else 1e-10)
@@ -129,11 +146,9 @@ def e8m0(name, a, element):
             code = np.minimum(np.maximum((bits(a) + 0x200000 >> 23) - 2, 0), 254)
             code = np.where(bits(a) + 0x200000 >> 23 == 255, 254, code)
         else:
-            q = quotient if base == "aiter_up" else a * F(0.25)
+            q = quotient if base == "aiter_up" else times(a, F(0.25))
             code = bits(q) >> 23 if base == "aiter_down" else field_up(q)
-        factor = power(127 - code)
-        if base != "aiter_even":
-            factor = np.where(code == 0, F(0), factor)
+        factor = np.where(code == 0, F(0), flushed(power(127 - code)))
         if base not in ("aiter", "aiter_rope"):
             how = {"zero": "plus"}
     elif base == "deepgemm":
@@ -157,8 +172,6 @@ def e8m0(name, a, element):
         factor = np.where(code == 255, F(0), power(127 - code))
         how = {"zero": "plus"} if element == "e2m1" else {}
     elif base in ("flashinfer", "trtllm"):
-        if base == "flashinfer":
-            quotient = flushed(quotient)
         code = up(quotient)
         factor = np.where(quotient > 0, rcp(power(code - 127)), F(0))
     return code, factor, how
@@ -183,6 +196,12 @@ def binary32(name, a, element, dtype):
         return F(1) / factor, factor, "times"
     if base == "torchao_inference":
         scale = held(dtype, share(a))
+        return scale, scale, "over"
+    if base == "aiter_token":
+        scale = multiplied_flushed(a, F(1) / m)
+        return scale, rcp(scale), "times"
+    if base == "mslk":
+        scale = np.maximum(a, F(2 ** -9)) / m
         return scale, scale, "over"
     a = np.maximum(a, F(1e-10 if base in ("vllm", "aiter") else 1e-4))
     scale = a * (F(1) / m) if base == "aiter" else share(a)
@@ -232,10 +251,18 @@ def ue4m3(name, a, at, dtype):
         code = np.where(code == 0, 0x20, code)
         return code, e4m3_number(code) / s, "over", {"zero": "plus"}
     s = F(2688) / at
-    q = s * (a * (F(1) / six))
+    if base.startswith("mslk"):
+        share = a / six if base == "mslk" else a * (F(1) / six)
+        code = e4m3_code(np.maximum(share * s, F(2 ** -9)))
+        return code, s / e4m3_number(code), "times", {}
+    times = multiplied_flushed if name in FLUSHING else np.multiply
+    if base == "flashinfer_exact":
+        code = np.where(flushed(a) == 0, 0, e4m3_code(times(a, times(s, F(1) / six))))
+        return code, np.minimum(rcp(times(e4m3_number(code), rcp(s))), LARGEST), "times", {}
+    q = times(s, times(a, F(1) / six))
     code = e4m3_code(q)
-    guard = {"vllm": code, "flashinfer": a, "trtllm": q}[base]
-    return code, np.where(guard == 0, F(0), rcp(e4m3_number(code) * rcp(s))), "times", {}
+    guard = {"vllm": code, "flashinfer": flushed(a), "trtllm": q}[base]
+    return code, np.where(guard == 0, F(0), rcp(times(e4m3_number(code), rcp(s)))), "times", {}
 
 
 def te_4over6(name, x, a, at):
@@ -263,17 +290,23 @@ def quantized(name, scale, tensor, element, blocks, tensor_amax, dtype="binary32
     with np.errstate(all="ignore"):
         if "4over6" in name and name.startswith("te"):
             return te_4over6(name, blocks, a, at)
+        times = multiplied_flushed if name in FLUSHING else np.multiply
         if scale == "e8m0":
             code, factor, how = e8m0(name, a, element)
-            y = blocks * factor[:, None]
+            y = times(blocks, factor[:, None])
         elif scale == "binary32":
             code, factor, step = binary32(name, a, element, dtype)
             how = {"down": True, "zero": "never"} if element == "e2m1" else {}
-            y = blocks * factor[:, None] if step == "times" else blocks / factor[:, None]
+            if name == "aiter_token":  # 0 * Inf under a scale of 0
+                how = {"nan": {"e4m3": 0xFE, "e4m3fnuz": 0xFF}[element]}
+            y = times(blocks, factor[:, None]) if step == "times" else blocks / factor[:, None]
             code = bits(code)
         elif tensor:
             code, factor, step, how = ue4m3(name, a, at, dtype)
-            y = blocks * factor[:, None] if step == "times" else blocks / factor[:, None]
+            y = times(blocks, factor[:, None]) if step == "times" else blocks / factor[:, None]
+        elif name == "triton_kernels":
+            code, how = e4m3_code(a / F(6)), {}
+            y = blocks * np.where(code == 0, F(0), F(1) / e4m3_number(code))[:, None]
         else:
             share = a * (F(1) / F(6)) if name.endswith("_cuda") else a / F(6)
             code, how = e4m3_code(np.maximum(share, F(2 ** -6))), {}
