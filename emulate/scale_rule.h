@@ -130,7 +130,7 @@ struct ScaleRule {
   /// A NaN among the values is their amax (torch.amax); else it is passed over (fmaxf).
   bool nan_is_amax = true;
   /// Operands and results of each operation of binary32 that are subnormal are zeros of their sign
-  /// (PTX's .ftz, AMD's -fgpu-flush-denormals-to-zero): amax, quotients, factors, numbers and
+  /// (PTX's .ftz; AMD's kernels by a flag of the compiler): amax, quotients, factors, numbers and
   /// scaled numbers, not what steps on bits give, nor the scale of the tensor, an input of the
   /// kernels. Rules that choose by FourOrSix do not.
   bool flushes = false;

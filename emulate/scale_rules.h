@@ -87,8 +87,9 @@ inline constexpr std::string_view
         "v_rcp_f32 as 1/x, rounded; v_med3_f32 of NaN as the lower limit, which all numbers are "
         "under a scale of 0",
     triton_quotient =
-        "Triton's quotients as correctly rounded; its PyTorch reference gives a "
-        "block with a NaN the scale 00",
+        "Triton's quotients as correctly rounded; its PyTorch reference gives a block with a NaN "
+        "the scale 00",
+    triton_power = "its PyTorch reference gives a block with a NaN the scale FF",
     triton_log2 =
         "log2 and exp2 of powers of two as exact; what it adds 127 to is a negative "
         "number converted to uint8: taken as modulo 256",
@@ -389,7 +390,7 @@ inline constexpr auto scale_rules = [] {
       power("triton_kernels", {e4m3, e5m2, e2m1}, triton_kernels,
             triton_steps(Q::over_max, R::field_up), triton_quotient),
       power("triton_kernels_down", {e4m3, e5m2, e2m1}, triton_kernels,
-            triton_steps(Q::over_power, R::down), triton_quotient),
+            triton_steps(Q::over_power, R::down), triton_power),
       power("deepgemm", {e4m3}, dg,
             {.quotient = Q::over_max,
              .rounding = R::field_up,

@@ -146,6 +146,7 @@ std::string scale_step_of(const NamedScaleRule& row) {
 
 std::string element_step_of(const ScaleRule& rule) {
   std::string out(word_of_step(factor_step_words, rule.factor));
+  if (rule.encode_is_given) out = replaced(out, "(1/s)", "S");
   if (rule.flushes) out += "; what is subnormal is 0";
   if (rule.cast.ties != Rounding::ties_to_even) {
     out += "; " + std::string(rounding_name(rule.cast.ties));

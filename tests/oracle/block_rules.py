@@ -145,7 +145,7 @@ def flush(x):
 
 
 def mul_ftz(a, b):
-    """mul.ftz.f32, or v_mul_f32 under -fgpu-flush-denormals-to-zero: operands and results that are subnormal are 0."""
+    """mul.ftz.f32, or v_mul_f32 in a mode that flushes: operands and results that are subnormal are 0."""
     return flush(mul(flush(a), flush(b)))
 
 
@@ -383,7 +383,7 @@ def aiter_mxfp4(block, element, step):
     csrc/include/mx_quant_utils.h, fp_f32_to_e8m0_scale.
 
     RoundUp multiplies amax by 1/6, RoundDown and Ceil by 1/4, and the byte is shifted into a scale of binary32. Even is code of
-    its own, with log2f and exp2f, whose 2^-127 is flushed (aiter/jit/core.py builds with -fgpu-flush-denormals-to-zero): 0. Under
+    its own, with log2f and exp2f, whose 2^-127 is flushed (aiter/jit/core.py, flags_hip, builds so that all of binary32 is): 0. Under
     a scale of 0 all is multiplied by 0, else by 1 / scale, which is 0 of 2^127, flushed, and of Inf. fmaxf flushes amax, too, and
     the products are: bfloat16 reaches there with subnormal numbers. even_round_e2m1: NaN is 0; y < 0 has the sign."""
     amax = flush(amax_skipped(block))
