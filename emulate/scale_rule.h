@@ -164,4 +164,18 @@ struct ScaleRule {
   friend constexpr bool operator==(const ScaleRule&, const ScaleRule&) = default;
 };
 
+/// Returns whether each step of a rule that flushes is one of those that are flushed.
+constexpr bool can_flush(const ScaleRule& rule) {
+  switch (rule.quotient) {
+    case Quotient::amax:
+    case Quotient::over_power:
+    case Quotient::over_max:
+    case Quotient::encode_over_max:
+    case Quotient::max_encode:
+      return rule.steps == binary32 && !rule.one_if_unusable && rule.factor != Factor::encode &&
+             rule.four_or_six == FourOrSix::six;
+    default: return false;
+  }
+}
+
 }  // namespace binade

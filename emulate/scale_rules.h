@@ -76,24 +76,53 @@ inline constexpr std::string_view
     vllm_fp4 = "vLLM 20b4ad8, csrc/libtorch_stable/quantization/fp4/nvfp4_utils.cuh",
     flashinfer = "FlashInfer fb28d72, csrc/nv_internal/tensorrt_llm/kernels/quantization_utils.cuh",
     trtllm = "TensorRT-LLM 0193dbd, cpp/tensorrt_llm/kernels/quantization.cuh",
-    exact_log2 = "log2 as correctly rounded", exact_reciprocal = "rcp.approx.ftz as 1/x, rounded",
+    exact_log2 = "log2 as correctly rounded",
+    exact_reciprocal =
+        "rcp.approx.ftz as 1/x, rounded; a block of NaN alone as one of zeros, of which the "
+        "kernel's "
+        "scale is a NaN",
+    odd_nan =
+        "NaN in all odd places of a block as passed over, where the kernel's scale is a NaN; a "
+        "block "
+        "of NaN alone as one of zeros",
+    odd_nan_and_reciprocal =
+        "rcp.approx.ftz as 1/x, rounded; NaN in all odd places of a block as passed over, where "
+        "the "
+        "kernel's scale is a NaN; a block of NaN alone as one of zeros",
+    odd_nan_and_power =
+        "ex2.approx.ftz of an integer as exact; NaN in all odd places of a block as passed over, "
+        "where the kernel's scale is a NaN; a block of NaN alone as one of zeros",
     exact_quotient = "Triton's quotients as correctly rounded",
     gfx950_cast =
         "gfx950's v_cvt_scalef32_pk_fp4 as x / scale, to nearest even, saturated, and NaN "
         "as the largest number",
     gfx950_software = "on gfx950 v_cvt_scalef32_pk_fp4 stands in the place of the element's steps",
+    gfx950_software_log2 =
+        "log2 and exp2 of powers of two as exact; on gfx950 v_cvt_scalef32_pk_fp4 stands in the "
+        "place of the element's steps",
     med3 = "v_med3_f32 of NaN as the lower limit",
     med3_and_reciprocal =
-        "v_rcp_f32 as 1/x, rounded; v_med3_f32 of NaN as the lower limit, which all numbers are "
+        "v_rcp_f32 as 1/x, rounded; v_med3_f32 of NaN as the lower limit, which zeros are, too, "
         "under a scale of 0",
     triton_quotient =
         "Triton's quotients as correctly rounded; its PyTorch reference gives a block with a NaN "
         "the scale 00",
-    triton_power = "its PyTorch reference gives a block with a NaN the scale FF",
+    triton_power =
+        "Triton's quotients as correctly rounded; a block of NaN alone as one of zeros, of which "
+        "the "
+        "kernel's scale is FF; its PyTorch reference gives a block with any NaN the scale FF",
+    triton_alone =
+        "Triton's quotients as correctly rounded; a block of NaN alone as one of zeros, of which "
+        "the "
+        "kernel's scale is a NaN; scales too large as the largest number",
     triton_log2 =
         "log2 and exp2 of powers of two as exact; what it adds 127 to is a negative "
-        "number converted to uint8: taken as modulo 256",
-    triton_log2_inf = "log2 and exp2 of powers of two as exact; Inf as the largest number",
+        "number converted to uint8: taken as modulo 256; a block of NaN alone as one of zeros, of "
+        "which the kernel's scale is FE; elements of NaN as of 7FC00000",
+    triton_log2_inf =
+        "log2 and exp2 of powers of two as exact; Inf as the largest number; a block of NaN alone "
+        "as "
+        "one of zeros, of which the kernel's scale is FE",
     clip_of_nan = "NaN as the largest number; other steps on CPUs; without scale_ub",
     med3_or_instruction =
         "NaN as by v_med3_f32, the lower limit; fused_qk_norm_rope_cache_quant.cu "
@@ -107,6 +136,10 @@ inline constexpr std::string_view
     unspecified_nan = "NaN as the largest number: a conversion that is not specified",
     eager_torch = "torch's eager code; kernels of mslk take its place on some GPUs",
     x86_nan = "NaNs with the bits that x86 gives them",
+    nan_as_positive =
+        "NaNs, also of a tensor of zeros, as scales 7F and codes of 7FC00000, where x86 gives 0/0 "
+        "a "
+        "sign: FF and 0C",
     exact_log2_x86_nan = "log2 as correctly rounded; NaNs with the bits that x86 gives them",
     calibrated = "its MSE calibrator gives some blocks 1.5 times their amax: here none",
     bfloat16_alone =
@@ -137,7 +170,7 @@ constexpr ScaleRule aiter_steps(std::uint32_t least_amax, const ElementCast& cas
           .cast = cast};
 }
 
-/// The steps of aiter's in Triton, and of its Even but that this flushes.
+/// The steps of aiter's in Triton.
 constexpr ScaleRule even_steps(ScaleRounding rounding, const ElementCast& cast) {
   return {.rounding = rounding,
           .nan_is_amax = false,
@@ -203,7 +236,7 @@ constexpr NamedScaleRule on_cuda(std::string_view name, NamedScaleRule row) {
   row.name = name;
   row.rule.by_reciprocal = true;
   if (row.rule.cast.nan == NanElement::payload) {
-    row.open = row.open.empty() ? x86_nan : exact_log2_x86_nan;
+    row.open = row.open == exact_log2 ? exact_log2_x86_nan : x86_nan;
   }
   return row;
 }
@@ -282,7 +315,8 @@ inline constexpr auto scale_rules = [] {
                                               .factor = F::reciprocal_over_scale,
                                               .first_code = 8,
                                               .last_code = 0x7E,
-                                              .cast = torchao_cast});
+                                              .cast = torchao_cast},
+                                             nan_as_positive);
   const NamedScaleRule torchao_alone{.name = "torchao",
                                      .scale = ue4m3,
                                      .elements = {e2m1},
@@ -383,7 +417,7 @@ inline constexpr auto scale_rules = [] {
              .last_code = 0xFE,
              .inf_code = 0xFE,
              .cast = aiter_cast},
-            gfx950_software),
+            gfx950_software_log2),
       power("aiter_triton", {e2m1}, aiter_triton, even_steps(R::half_up, torchao_cast),
             triton_log2),
       power("aiter_triton", {e4m3}, aiter_triton, even_steps(R::half_up_to_2, {}), triton_log2_inf),
@@ -447,9 +481,9 @@ inline constexpr auto scale_rules = [] {
              .inf_code = 0xFF,
              .nan_code = 0xFF},
             unspecified_infinite),
-      power("flashinfer", {e2m1}, flashinfer, trtllm_steps(true, {}), exact_reciprocal),
-      power("flashinfer", {e4m3}, flashinfer, trtllm_steps(true, clamped_cast), exact_reciprocal),
-      power("trtllm", {e2m1, e4m3}, trtllm, trtllm_steps(false, {}), exact_reciprocal),
+      power("flashinfer", {e2m1}, flashinfer, trtllm_steps(true, {}), odd_nan_and_power),
+      power("flashinfer", {e4m3}, flashinfer, trtllm_steps(true, clamped_cast), odd_nan_and_power),
+      power("trtllm", {e2m1, e4m3}, trtllm, trtllm_steps(false, {}), odd_nan_and_reciprocal),
       // Numbers of binary32.
       by_input(number("te", {e4m3, e5m2}, te_recipe, te_steps)),
       number("te_current", {e4m3, e5m2},
@@ -543,7 +577,7 @@ inline constexpr auto scale_rules = [] {
              .factor = F::flushed_reciprocal_of_amax,
              .nan_is_amax = false,
              .flushes = true},
-            exact_reciprocal),
+            odd_nan_and_reciprocal),
       nvfp4("flashinfer_exact",
             "FlashInfer fb28d72, csrc/nv_internal/tensorrt_llm/kernels/quantization_utils.cuh, "
             "FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH",
@@ -551,12 +585,13 @@ inline constexpr auto scale_rules = [] {
              .factor = F::reciprocal_of_product,
              .nan_is_amax = false,
              .flushes = true,
-             .encode_is_given = true}),
+             .encode_is_given = true},
+            odd_nan),
       nvfp4("trtllm", trtllm,
             {.quotient = Q::max_encode,
              .factor = F::flushed_reciprocal_of_quotient,
              .nan_is_amax = false},
-            exact_reciprocal),
+            odd_nan_and_reciprocal),
       mslk("mslk", false),
       mslk("mslk_fast", true),
       {.name = "triton_kernels",
@@ -567,7 +602,7 @@ inline constexpr auto scale_rules = [] {
                 .factor = F::flushed_reciprocal,
                 .nan_is_amax = false},
        .source = triton_kernels,
-       .open = exact_quotient},
+       .open = triton_alone},
       torchao_alone,
       on_cuda("torchao_cuda", torchao_alone),
   });
@@ -575,7 +610,7 @@ inline constexpr auto scale_rules = [] {
 
 static_assert([] {
   for (const NamedScaleRule& row : scale_rules) {
-    if (row.rule.flushes && row.rule.four_or_six != FourOrSix::six) return false;
+    if (row.rule.flushes && !can_flush(row.rule)) return false;
   }
   return true;
 }());

@@ -45,18 +45,6 @@ constexpr std::uint32_t first_overflow(const Format& f, Rounding rounding) {
   return overflows ? half_above : half_above + 1;
 }
 
-/// Returns whether each step of a rule that flushes is one that block_scales_tiles flushes.
-constexpr bool flushes_each_step(const ScaleRule& rule) {
-  switch (rule.quotient) {
-    case Quotient::amax:
-    case Quotient::over_power:
-    case Quotient::over_max:
-    case Quotient::encode_over_max:
-    case Quotient::max_encode: return rule.steps == binary32 && !rule.one_if_unusable;
-    default: return false;
-  }
-}
-
 constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
   const Format &element = to.format.element, &scale = to.format.scale;
   const auto fits = [](const Format& f) {
@@ -69,7 +57,7 @@ constexpr ScalePlan scale_plan(const BlockQuantizer& to) {
               to.rule.four_or_six == FourOrSix::six &&
               (scale == binary32 || (to.rule.factor_rounding == FactorRounding::none &&
                                      to.rule.factor != binade::Factor::encode)) &&
-              (!to.rule.flushes || flushes_each_step(to.rule));
+              (!to.rule.flushes || can_flush(to.rule));
   if (!out.known) return out;
   const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
   const std::uint32_t most = block_steps::largest_of(element);

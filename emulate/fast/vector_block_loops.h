@@ -29,8 +29,8 @@ void with_width(std::size_t width, const F& f) {
   }
 }
 
-/// Returns a number times or over what its block is scaled by, where operands and
-/// results that are subnormal may be zeros of their signs (ScaleRule::flushes).
+/// Returns a number times or over what its block is scaled by, where operands and results that are
+/// subnormal may be zeros of their signs (ScaleRule::flushes). Each level has its own.
 template <class V>
 float scaled_number(float x, float by, bool divided, bool flushes) {
   const auto held = [flushes](float y) {

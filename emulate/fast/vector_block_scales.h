@@ -285,14 +285,14 @@ struct BlockScaleTile {
   template <auto encode, auto decode_codes>
   bool run(const std::uint32_t* amaxes, std::size_t n, ScaleCounts& counts, Words& is_special) {
     const ScaleRule& rule = to.rule;
+    const std::uint32_t least_amax = rule.least_amax, least_normal = smallest();
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint32_t a = amaxes[i] < rule.least_amax ? rule.least_amax : amaxes[i];
-      amax[i] = number(a < smallest() ? 0 : a);
+      const std::uint32_t a = amaxes[i] < least_amax ? least_amax : amaxes[i];
+      amax[i] = number(a < least_normal ? 0 : a);
     }
     set_quotients<encode, decode_codes>(n);
     const bool has_most = rule.factor == binade::Factor::encode && rule.one_if_unusable;
     const std::uint32_t infinite = has_most ? block_steps::infinity : 0xFFFFFFFF;
-    const std::uint32_t least_normal = smallest();
     const std::uint32_t kept =
         rule.factor_rounding == FactorRounding::to_power ? block_steps::infinity : 0xFFFFFFFF;
     const std::uint32_t least = rule.least_quotient, most = plan.most_factor;
@@ -332,11 +332,11 @@ struct BlockScaleTile {
     const std::uint32_t least = smallest();
     std::uint32_t specials = 0, clamped = 0, zero = 0, infinite = 0, saturated = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const float x = or_zero(number(amaxes[i]), least);
+      const auto is = [](bool b) { return b ? 1U : 0U; };
       const std::uint32_t q = bits(quotient[i]);
+      const float x = number(amaxes[i] & (0U - is(amaxes[i] >= least)));  // a mask makes vectors
       const float product = x * factor[i], ratio = x / factor[i];
       const std::uint32_t y = bits(divides_by ? ratio : product) & block_steps::magnitude;
-      const auto is = [](bool b) { return b ? 1U : 0U; };
       const std::uint32_t special = is(amaxes[i] >= block_steps::infinity) |
                                     is(q > block_steps::infinity) | is(y >= block_steps::infinity) |
                                     (is(is_power) & is(code[i] >= 0xFF));

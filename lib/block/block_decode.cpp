@@ -218,7 +218,8 @@ std::vector<float> values_of_plan(const DecodePlan& plan, const BlockFormat& for
   }
   std::vector<std::uint32_t> tensors;
   if (plan.parts.tensor) tensors = stored_numbers(file, *plan.parts.tensor, plan.each);
-  const std::size_t n = plan.view.elements(), of_each = scales.size() / plan.each;
+  const std::size_t n = plan.view.elements(),
+                    of_each = plan.each == 0 ? 0 : scales.size() / plan.each;
   std::vector<float> out(plan.each * n);
   for (std::size_t i = 0; i < plan.each; ++i) {
     BlockTensor x{.view = plan.view, .codes = {}, .scales = {}, .tensor = {}};

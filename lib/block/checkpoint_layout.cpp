@@ -56,9 +56,10 @@ constexpr auto checkpoint_rows = std::to_array<CheckpointLayout>({
      .part = TensorScalePart::amax,
      .tensor_axes = 1,
      .scale_layout = "te",
-     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4 nvfp4_2d",
+     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4",
      .as_bytes = "F8_E8M0 F8_E4M3 F8_E5M2",
      .rules = "te",
+     .unread = "_columnwise_data _columnwise_scale_inv",
      .source = "TransformerEngine 00768c7, pytorch/tensor"},
 });
 

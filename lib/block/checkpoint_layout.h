@@ -36,6 +36,8 @@ struct CheckpointLayout {
   std::string_view formats{};                   ///< block formats that the stack has; empty: all
   std::string_view as_bytes{};                  ///< dtypes that it writes as U8
   std::string_view rules{};  ///< its scale rules, of which the first that fits is meant
+  /// Ends of names of tensors that its files have beside these, and that are not read.
+  std::string_view unread{};
   std::string_view source{};
 };
 

@@ -82,7 +82,7 @@ std::string_view word_of_step(const Words& words, Step step) {
 }
 
 std::string plain_number(std::uint32_t bits) {
-  return fmt::format("{:g}", std::bit_cast<float>(bits));
+  return fmt::format("{}", std::bit_cast<float>(bits));
 }
 
 /// Returns what the scales of a rule are, and of which elements: "e8m0 of e4m3, e5m2".
@@ -116,7 +116,7 @@ std::string_view steps_of_input(Quotient quotient) {
 std::string scale_step_of(const NamedScaleRule& row) {
   const ScaleRule& rule = row.rule;
   std::string out(word_of_step(quotient_words, rule.quotient));
-  if (rule.encode_is_given) out += " as it is";
+  if (rule.encode_is_given) out += ", given by the caller";
   if (rule.by_reciprocal) {
     out = replaced(replaced(out, " / m", " · (1/m)"), " / (m·c)", " · (1/(m·c))");
   }
@@ -144,8 +144,10 @@ std::string scale_step_of(const NamedScaleRule& row) {
   return out;
 }
 
-std::string element_step_of(const ScaleRule& rule) {
+std::string element_step_of(const NamedScaleRule& row) {
+  const ScaleRule& rule = row.rule;
   std::string out(word_of_step(factor_step_words, rule.factor));
+  if (!row.tensor_scale) out = replaced(out, "(1 / (scale · (1/S))), flushed", "(1/scale)");
   if (rule.encode_is_given) out = replaced(out, "(1/s)", "S");
   if (rule.flushes) out += "; what is subnormal is 0";
   if (rule.cast.ties != Rounding::ties_to_even) {

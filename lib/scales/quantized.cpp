@@ -112,7 +112,8 @@ void take_each(const ScaleFiles& files, GivenParts&& given,
                   .dtype = x.dtype,
                   .codes = slice_of(x.codes, i, n, "codes"),
                   .scales = slice_of(x.scales, i, n, "scales"),
-                  .layouts = x.layouts};
+                  .layouts = x.layouts,
+                  .of_stack = true};
     one.shape.assign(x.shape.begin() + 1, x.shape.end());
     const auto begin = x.x.begin() + static_cast<std::ptrdiff_t>(i * size);
     one.x.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
@@ -132,6 +133,24 @@ Error no_parts(const std::string& b, const std::string& what,
   return error_in(b, fmt::format("no codes and scales of {}", what),
                   fmt::format("it has those of {}{}; name one, FILE:NAME, in both files",
                               listed(shown), names.size() > shown.size() ? " …" : ""));
+}
+
+/// Tensors of a file that a layout has beside its codes and scales, and that are not read.
+std::vector<std::string> unread_parts(const TensorFile& file) {
+  std::vector<std::string> out;
+  for (const TensorInfo& info : file.tensors()) {
+    for (const CheckpointLayout& layout : checkpoint_layouts) {
+      const auto is_end = [&](std::string_view end) {
+        return !end.empty() && info.name.ends_with(end);
+      };
+      if (std::ranges::any_of(split(layout.unread, ' '), is_end)) {
+        out.push_back(fmt::format("{}: {} {}, by {} a copy along columns, which is not read",
+                                  printable(info.name, 60), info.dtype.name, shape_text(info.shape),
+                                  layout.name));
+      }
+    }
+  }
+  return out;
 }
 
 std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions& options,
@@ -157,7 +176,8 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
                      names);
     }
     take_each(files, with_parts(numbers_given(*given.file, given.index), *b, *parts), take);
-    return {};
+    const bool is_named = files.a.size() > a_path.size() || !b_name.empty();
+    return is_named ? std::vector<std::string>() : unread_parts(*b);
   }
   std::set<std::string> held, empty;
   for (std::size_t i = 0; i < a->tensors().size(); ++i) {
@@ -175,7 +195,7 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
   if (held.empty()) {
     throw no_parts(b_path, "any tensor of " + printable(a_path, longest_path), names);
   }
-  std::vector<std::string> left;
+  std::vector<std::string> left = unread_parts(*b);
   for (const LonePart& part : lone_parts(*b, places, names)) {
     left.push_back(lone_part_text(*b, part));
   }

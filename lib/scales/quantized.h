@@ -36,6 +36,7 @@ struct Quantized {
   std::optional<std::uint32_t> tensor = {};  ///< the scale of the tensor: bits of binary32
   /// The layouts whose names the parts have; none: arrays.
   std::vector<const CheckpointLayout*> layouts = {};
+  bool of_stack = false;  ///< one tensor of a stack
 };
 
 /// Calls take(tensor) for each tensor of A whose parts are there, one at a time; of a stack, which

@@ -304,7 +304,10 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   const auto is_found = [&] {
     return std::ranges::any_of(told, [](const SuspectedCodes& x) { return x.elements.is_whole(); });
   };
+  const auto& bytes = given.codes.bytes;
+  const bool says_nothing = std::ranges::all_of(bytes, [&](std::byte x) { return x == bytes[0]; });
   for (const std::size_t i : readings) {
+    if (says_nothing) break;  // any way of making codes that gives this one would fit
     const ReadingFirst of = first_of_reading(finding, first, evidence, i);
     for (const NumbersChange& change : changes_to_try(scales, first, i)) {
       if (is_found() || (change.rows != 0 && !may_be_moved(change, given, told))) continue;
@@ -353,7 +356,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
           x.order, x.of.rule},
          codes_equal);
   }
-  if (drawn.equal > 0 && !told[0].elements.is_whole()) {
+  if (drawn.equal > 0 && !told.empty() && !told[0].elements.is_whole()) {
     tell(finding, drawn, std::max(codes_equal, told[0].elements.equal));
   }
   return first;

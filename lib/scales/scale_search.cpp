@@ -264,8 +264,16 @@ void put_best_reading_first(std::vector<ScaleRuleFit>& all,
   });
 }
 
-/// Leaves out orders whose filled places hold something, where others explain all that is stored.
-void leave_out_filled(std::vector<ScaleRuleFit>& explaining) {
+/// Leaves out orders whose filled places hold something, where others explain all that is stored or
+/// where the blocks' scales are all the same: these would fit wherever they stand.
+void leave_out_filled(const Quantized& given, std::span<const ScaleReading> readings,
+                      std::vector<ScaleRuleFit>& explaining) {
+  std::erase_if(explaining, [&](const ScaleRuleFit& x) {
+    if (x.filled == 0) return false;
+    const ScaleReading& reading = readings[x.reading];
+    const auto codes = stored_scales(given, reading, reading.orders[x.order]).codes;
+    return std::ranges::all_of(codes, [&](std::uint32_t code) { return code == codes[0]; });
+  });
   const auto is_filled = [](const ScaleRuleFit& x) { return x.filled > 0; };
   if (std::ranges::all_of(explaining, is_filled)) return;
   std::erase_if(explaining, is_filled);
@@ -318,6 +326,8 @@ Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBloc
   std::string remedy = "give --format for blocks of your own, such as e2m1:block=1x64:scale=e8m0";
   if (given.codes.dtype.kind == DtypeKind::integer && given.codes.dtype.bits > 16) {
     remedy = fmt::format("store codes in U8, a byte each, not in {}", given.codes.dtype.name);
+  } else if (given.scales.dtype.kind == DtypeKind::integer && given.scales.dtype.bits > 32) {
+    remedy = fmt::format("store scales in U8 or F32, not in {}", given.scales.dtype.name);
   } else if (format) {
     remedy = "along the last axis they have " + wanted_text(*format, given.shape);
   }
@@ -352,7 +362,7 @@ ScaleFinding identify_scales(const Quantized& given,
   if (out.explaining.empty()) add_explaining_by_others(given, all, out);
   std::ranges::stable_sort(
       all, [](const ScaleRuleFit& a, const ScaleRuleFit& b) { return a.speaks() > b.speaks(); });
-  leave_out_filled(out.explaining);
+  leave_out_filled(given, out.readings, out.explaining);
   std::vector<ReadingEvidence> evidence;
   for (std::size_t i = 0; out.explaining.empty() && i < out.readings.size(); ++i) {
     const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);

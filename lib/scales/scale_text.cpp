@@ -331,7 +331,7 @@ std::string quantize_call(const ScaleFinding& x, const Quantized& given,
   if (fit.rounding != Rounding::ties_to_even) {
     out += fmt::format(" --rounding {}", rounding_name(fit.rounding));
   }
-  out += " --encode";
+  out += given.of_stack ? " --stack --encode" : " --encode";
   if (layout != &checkpoint_layouts[0]) out += fmt::format(" --layout {}", layout->name);
   if (std::ranges::find(order.same, layout->scale_layout) == order.same.end()) {
     out += fmt::format(" --scale-layout {}", order.layout->name);

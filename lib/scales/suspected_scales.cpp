@@ -149,7 +149,7 @@ class ScaleSuspicions {
     const Format& own = work.format().element;
     const bool is_power = work.format().scale == e8m0;
     // A power of two between few scales is no evidence; a number of binary32 is.
-    if (work.format().tensor_scale || own.bits() < 8 ||
+    if (work.format().tensor_scale || own.bits() < 8 || work.format().twos_complement ||
         (is_power && stored.codes.size() < least_scales)) {
       return;
     }
@@ -240,6 +240,7 @@ class ScaleSuspicions {
       }
     }
     const auto number = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+    try_divisors(x, largest_of(work.format().element), amaxes, stored);
     const double ratio = usual_ratio(made, stored.codes);
     const auto is_near = [&](double factor) { return std::abs(ratio / factor - 1) < 0.01; };
     for (const std::uint32_t constant : known_constants) {
@@ -258,6 +259,22 @@ class ScaleSuspicions {
     if (!are_enough || ratio == 0 || measured == one || measured >= infinity) return;
     keep_changed(x, stored, {"factor", fmt::format("scales times about {:.6g}", ratio), ratio},
                  [&](std::size_t i) { return times(made[i], measured); });
+  }
+
+  /// Numbers of binary32 that are the amax of each block over another number than the largest one,
+  /// a multiple of 1/8.
+  void try_divisors(const SuspectedScales& x, std::uint32_t most_bits,
+                    std::span<const std::uint32_t> amaxes, const StoredScales& stored) const {
+    using namespace block_steps;
+    const double ratio = usual_ratio(stored.codes, amaxes), divisor = std::round(8 * ratio) / 8;
+    const double most = std::bit_cast<float>(most_bits);
+    if (!(divisor >= 0.125 && divisor < 1e6) || std::abs(ratio / divisor - 1) > 1e-5) return;
+    if (divisor == most) return;
+    const auto by = std::bit_cast<std::uint32_t>(static_cast<float>(divisor));
+    const ScaleChange change{"factor", fmt::format("stored is amax / {:g}", divisor),
+                             most / divisor};
+    keep_changed(x, stored, change, [&](std::size_t i) { return over(amaxes[i], by); });
+    keep_changed(x, stored, change, [&](std::size_t i) { return times(amaxes[i], over(one, by)); });
   }
 
   /// Rows that alone differ: whether their scales are those of neighbours, or of another row.
