@@ -92,14 +92,52 @@ BINADE_OUT_OF_LINE constexpr std::uint64_t rounded_sum(std::int64_t sum, int exp
   return model.grid == d ? out.bits : convert(out.bits, model.grid, d).bits;
 }
 
-/// Returns whether all n products and c are -0.
-template <class Product>
-constexpr bool all_minus_zero(const Addend& c, int n, const Product& product) {
+/// Returns whether all n terms and c are -0.
+template <class Term>
+constexpr bool all_minus_zero(const Addend& c, int n, const Term& term) {
   bool out = c.kind == Kind::zero && c.negative;
   for (int i = 0; i < n; ++i) {
-    const Addend x = product(i);
+    const Addend x = term(i);
     out = out && x.kind == Kind::zero && x.negative;
   }
+  return out;
+}
+
+/// Returns d of one fused block: c, a number of `from`, plus the terms term(i), 0 <= i < n, whose
+/// places are place(i). Under a `zero_raises` other than never, a term that is zero has the
+/// exponent with which it counts.
+template <class Term, class Place, class Trace = NoTrace>
+constexpr std::uint64_t block_of_terms(const DotModel& model, std::uint64_t c, const Format& from,
+                                       int n, const Term& term, const Place& place, const Format& d,
+                                       const Trace& trace = {}) {
+  const Addend addend = addend_of(c, from);
+  SpecialTerms special;
+  special.add(addend);
+  const EdgeRules& edges = model.edges;
+  int top = model.exponent_floor;
+  const auto raise = [&top](bool counts, int exponent) {
+    if (counts && exponent > top) top = exponent;
+  };
+  raise(addend.kind == Kind::finite, addend.exponent);
+  raise(addend.kind == Kind::zero && edges.zero_c_raises, from.emin());
+  const bool zeros_raise = edges.zero_raises != ZeroRaises::never;
+  for (int i = 0; i < n; ++i) {
+    const Addend x = term(i);
+    special.add(x);
+    raise(x.kind == Kind::finite || (x.kind == Kind::zero && zeros_raise), x.exponent);
+  }
+  const auto cut = [&](const Addend& x, int at) {
+    const std::int64_t units = special.any() ? 0 : aligned(x, top, model.fraction_bits);
+    trace.term({at, x, units});
+    return units;
+  };
+  std::int64_t sum = cut(addend, addend_place);
+  for (int i = 0; i < n; ++i) sum += cut(term(i), place(i));
+  const bool minus_zero = edges.zeros_keep_sign && all_minus_zero(addend, n, term);
+  const std::uint64_t out = special.any() ? special.bits(d, edges)
+                            : minus_zero  ? zero_bits(d, true)
+                                          : rounded_sum(sum, top - model.fraction_bits, model, d);
+  trace.block({top, model.exponent_floor, model.fraction_bits, sum, special.any(), d, out});
   return out;
 }
 
@@ -119,43 +157,16 @@ constexpr std::uint64_t fused_block(const DotModel& model, const DotTypes& types
                                     const Trace& trace = {}) {
   const bool minus = model.scales.minus_a != model.scales.minus_b;
   const auto product = [&](int i) {
-    Addend out = product_of(addend_of(a[index(i)], types.a), addend_of(b[index(i)], types.b));
+    const std::uint64_t x = a[index(i)], y = b[index(i)];
+    Addend out = product_of(addend_of(x, types.a), addend_of(y, types.b));
     out.negative = out.negative != minus;
+    if (out.kind == Kind::zero) {
+      out.exponent =
+          counted_exponent(model.edges, x, types.a) + counted_exponent(model.edges, y, types.b);
+    }
     return out;
   };
-  const Addend addend = addend_of(c, types.c);
-  SpecialTerms special;
-  special.add(addend);
-  const EdgeRules& edges = model.edges;
-  int top = model.exponent_floor;
-  const auto raise = [&top](bool counts, int exponent) {
-    if (counts && exponent > top) top = exponent;
-  };
-  raise(addend.kind == Kind::finite, addend.exponent);
-  raise(addend.kind == Kind::zero && edges.zero_c_raises, types.c.emin());
-  for (int i = 0; i < n; ++i) {
-    const Addend x = product(i);
-    special.add(x);
-    raise(x.kind == Kind::finite, x.exponent);
-    if (x.kind == Kind::zero && edges.zero_raises != ZeroRaises::never) {
-      raise(true, counted_exponent(edges, a[index(i)], types.a) +
-                      counted_exponent(edges, b[index(i)], types.b));
-    }
-  }
-  const auto cut = [&](const Addend& x, int place) {
-    const std::int64_t units = special.any() ? 0 : aligned(x, top, model.fraction_bits);
-    trace.term({place, x, units});
-    return units;
-  };
-  std::int64_t sum = cut(addend, addend_place);
-  for (int i = 0; i < n; ++i) sum += cut(product(i), index(i));
-  const bool minus_zero = edges.zeros_keep_sign && all_minus_zero(addend, n, product);
-  const std::uint64_t out = special.any() ? special.bits(types.d, edges)
-                            : minus_zero
-                                ? zero_bits(types.d, true)
-                                : rounded_sum(sum, top - model.fraction_bits, model, types.d);
-  trace.block({top, model.exponent_floor, model.fraction_bits, sum, special.any(), types.d, out});
-  return out;
+  return block_of_terms(model, c, types.c, n, product, index, types.d, trace);
 }
 
 /// Returns the types of a block once a c that is narrower than d is widened to d's type, by which

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words that a B200 gave for tcgen05.mma with block scales, public rows in ../shared/hw_vectors (or
+// the folder that BINADE_HW_VECTORS names): emulate/scaled_sum.h gives each of them. Of operands on
+// which published models differ it gives one of the answers.
+#include "emulate/scaled_sum.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace binade {
+namespace {
+
+using Json = nlohmann::json;
+
+std::uint32_t word(const Json& digits) {
+  return static_cast<std::uint32_t>(std::stoul(digits.get<std::string>(), nullptr, 16));
+}
+
+/// Codes in the order of k: all of them, or those that are not 0 by their places.
+std::vector<std::uint8_t> codes_of(const Json& x) {
+  std::vector<std::uint8_t> out(x.is_object() ? 64 : 0);
+  if (x.is_object()) {
+    for (const auto& [place, code] : x.items()) {
+      out.at(std::stoul(place)) = static_cast<std::uint8_t>(word(code));
+    }
+  } else {
+    for (const Json& code : x) out.push_back(static_cast<std::uint8_t>(word(code)));
+  }
+  return out;
+}
+
+/// The word that a row's instruction gives.
+std::uint64_t d_of(const Json& row) {
+  const std::vector<std::uint8_t> a = codes_of(row["a"]), b = codes_of(row["b"]),
+                                  scale_a = codes_of(row["scale_a"]),
+                                  scale_b = codes_of(row["scale_b"]);
+  const bool by_products = row.value("instruction_kind", "").starts_with("mxf8f6f4");
+  const DotModel model = by_products
+                             ? DotModel{.block = 32}
+                             : DotModel{.block = 64, .fraction_bits = 35, .exponent_floor = -139};
+  const BlockScaling how{row["scale_format"] == "ue4m3" ? ue4m3 : e8m0, row["block"],
+                         by_products ? 0 : 16};
+  return scaled_dot(model, how, {e2m1, e2m1, binary32, binary32}, a.data(), b.data(),
+                    static_cast<int>(a.size()), {scale_a.data(), scale_b.data()}, word(row["c"]));
+}
+
+int compare_words(const Json& file) {
+  int equal = 0, other = 0, undecided = 0;
+  for (const Json& row : file["rows"]) {
+    const std::uint64_t d = d_of(row), want = word(row["d"]);
+    (d == want ? equal : other) += 1;
+    if (d != want) {
+      std::printf("FAIL: %s, %s: %08llx, the B200 gave %08llx\n",
+                  row["instruction_kind"].get<std::string>().c_str(),
+                  row["name"].get<std::string>().c_str(), static_cast<unsigned long long>(d),
+                  static_cast<unsigned long long>(want));
+    }
+  }
+  for (const Json& row : file["undecided"]) {
+    bool known = false;
+    for (const Json& answer : row["undecided"]) known = known || d_of(row) == word(answer);
+    undecided += known ? 1 : 0;
+    if (!known)
+      std::printf("FAIL: none of the answers: %s\n", row["why"].get<std::string>().c_str());
+  }
+  std::printf("%d words equal, %d others; %d operands with one of two answers\n", equal, other,
+              undecided);
+  return equal >= 7 && other == 0 && undecided >= 3 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace binade
+
+int main() try {
+  const char* named = std::getenv("BINADE_HW_VECTORS");
+  const std::filesystem::path folder =
+      named != nullptr ? std::filesystem::path(named)
+                       : std::filesystem::path(BINADE_SOURCE_ROOT) / "../shared/hw_vectors";
+  std::ifstream file(folder / "B200_block_scaled.json");
+  if (!file) {
+    std::puts("the words of a B200 are not here: nothing was compared");
+    return 77;
+  }
+  return binade::compare_words(nlohmann::json::parse(file));
+} catch (const std::exception& error) {
+  std::printf("FAIL: %s\n", error.what());
+  return 1;
+}
