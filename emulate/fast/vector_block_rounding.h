@@ -121,11 +121,17 @@ struct BlockOperands {
   void load(std::size_t at, I (&out)[4]) const {
     F by[4];
     of(before, at, by);
-    for (std::size_t k = 0; k < 4; ++k) {
-      F x = V::load_floats(in + at + k * V::lanes);
-      if (flushes) x = V::number(flushed(V::bits(x)));
-      out[k] = V::bits(divided ? V::div(x, by[k]) : V::mul(x, by[k]));
-      if (flushes) out[k] = flushed(out[k]);
+    const auto scaled = [&](std::size_t k, F x) {
+      return V::bits(divided ? V::div(x, by[k]) : V::mul(x, by[k]));
+    };
+    if (flushes) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        out[k] = flushed(scaled(k, V::number(flushed(V::load(in + at + k * V::lanes)))));
+      }
+    } else {
+      for (std::size_t k = 0; k < 4; ++k) {
+        out[k] = scaled(k, V::load_floats(in + at + k * V::lanes));
+      }
     }
     if (zero == ZeroSign::kept) return;
     for (I& y : out) y = with_zeros(y);

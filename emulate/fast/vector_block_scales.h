@@ -323,20 +323,29 @@ struct BlockScaleTile {
   bool count(const std::uint32_t* amaxes, std::size_t n, const Words& at_limit, ScaleCounts& counts,
              Words& is_special) const {
     const ScaleRule& rule = to.rule;
-    const bool is_power = to.format.scale == e8m0, divides_by = divides(rule);
+    const bool is_power = to.format.scale == e8m0;
     // Codes from here on are a NaN or an infinity, up to here a zero.
     const std::uint32_t nonfinite = is_power                      ? 0xFF
                                     : to.format.scale == binary32 ? block_steps::infinity
                                                                   : finite_codes(to.format.scale);
     const std::uint32_t zeros = is_power ? 0 : 1;
     const std::uint32_t least = smallest();
+    Words largest;  // numbers of the blocks, scaled
+    const auto set_largest = [&](const auto& step) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const float x = number(amaxes[i] < least ? 0 : amaxes[i]);
+        largest[i] = bits(step(x, factor[i])) & block_steps::magnitude;
+      }
+    };
+    if (divides(rule)) {
+      set_largest([](float x, float by) { return x / by; });
+    } else {
+      set_largest([](float x, float by) { return x * by; });
+    }
     std::uint32_t specials = 0, clamped = 0, zero = 0, infinite = 0, saturated = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const auto is = [](bool b) { return b ? 1U : 0U; };
-      const std::uint32_t q = bits(quotient[i]);
-      const float x = number(amaxes[i] & (0U - is(amaxes[i] >= least)));  // a mask makes vectors
-      const float product = x * factor[i], ratio = x / factor[i];
-      const std::uint32_t y = bits(divides_by ? ratio : product) & block_steps::magnitude;
+      const std::uint32_t q = bits(quotient[i]), y = largest[i];
       const std::uint32_t special = is(amaxes[i] >= block_steps::infinity) |
                                     is(q > block_steps::infinity) | is(y >= block_steps::infinity) |
                                     (is(is_power) & is(code[i] >= 0xFF));

@@ -230,7 +230,7 @@ std::string scale_rules_text(std::span<const NamedScaleRule* const> rules) {
   for (const NamedScaleRule* row : rules) {
     out += wrapped(fmt::format("{}: {}", row->name, scope_of(*row)), 2);
     out += wrapped("  scale    " + scale_step_of(*row), 11);
-    out += wrapped("  element  " + element_step_of(row->rule), 11);
+    out += wrapped("  element  " + element_step_of(*row), 11);
     if (!row->open.empty()) out += wrapped("  open     " + std::string(row->open), 11);
     out += wrapped("  source   " + std::string(row->source), 11);
   }
@@ -249,7 +249,7 @@ nlohmann::ordered_json scale_rules_json(std::span<const NamedScaleRule* const> r
              {"tensor_scale", row->tensor_scale},
              {"elements", elements},
              {"scale_step", scale_step_of(*row)},
-             {"element_step", element_step_of(row->rule)},
+             {"element_step", element_step_of(*row)},
              {"source", row->source}};
     if (!row->open.empty()) one["open"] = row->open;
     out.push_back(std::move(one));

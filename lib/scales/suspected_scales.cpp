@@ -79,6 +79,9 @@ constexpr std::array<std::uint32_t, 9> known_constants{
     0x43700000 /* 240 */, 0x47600000 /* 57344 */, 0x42FE0000 /* 127 */,
     0x3FC00000 /* 1.5 */, 0x43800000 /* 256 */,   0x44C00000 /* 1536 */};
 
+/// The element formats for which scales may have been made that stand beside others' codes.
+constexpr std::array<Format, 4> other_elements{e4m3, e5m2, e4m3fnuz, e5m2fnuz};
+
 /// A search for suspicions of scales.
 class ScaleSuspicions {
  public:
@@ -153,7 +156,7 @@ class ScaleSuspicions {
         (is_power && stored.codes.size() < least_scales)) {
       return;
     }
-    for (const Format& other : {e4m3, e5m2, e4m3fnuz, e5m2fnuz}) {
+    for (const Format& other : other_elements) {
       const bool same = largest_of(other) == largest_of(own);
       if (same || x.rule->rule.four_or_six != FourOrSix::six) continue;
       SuspectedScales out = x;
@@ -269,7 +272,12 @@ class ScaleSuspicions {
     const double ratio = usual_ratio(stored.codes, amaxes), divisor = std::round(8 * ratio) / 8;
     const double most = std::bit_cast<float>(most_bits);
     if (!(divisor >= 0.125 && divisor < 1e6) || std::abs(ratio / divisor - 1) > 1e-5) return;
-    if (divisor == most) return;
+    const auto is_largest = [&](const Format& f) {
+      return divisor == double{std::bit_cast<float>(largest_of(f))};
+    };
+    // What is a power of two away is told as such.
+    const bool is_power_away = std::exp2(std::round(std::log2(most / divisor))) == most / divisor;
+    if (is_power_away || std::ranges::any_of(other_elements, is_largest)) return;
     const auto by = std::bit_cast<std::uint32_t>(static_cast<float>(divisor));
     const ScaleChange change{"factor", fmt::format("stored is amax / {:g}", divisor),
                              most / divisor};

@@ -199,7 +199,8 @@ class Quantize(CliCase):
     def test_a_stack_is_quantized_tensor_by_tensor(self):
         draw = random.Random(5)
         experts = [[draw.gauss(0, 1 + i) for _ in range(6 * 64)] for i in range(3)]
-        self.write("all.safetensors", safetensors(("w", "F32", [3, 6, 64], f32(*sum(experts, []))), ("v", "F32", [6, 64], f32(*experts[0]))))
+        self.write("all.safetensors", safetensors(("w", "F32", [3, 6, 64], f32(*sum(experts, []))), ("v", "F32", [6, 64], f32(*experts[0])),
+                                                   ("empty", "F32", [0, 6, 64], b"")))
         for i, expert in enumerate(experts):
             self.write(f"{i}.safetensors", safetensors(("w", "F32", [6, 64], f32(*expert))))
         for form, order in (("nvfp4", "128x4"), ("nvfp4", "row_major"), ("fp8_tensor", "row_major")):

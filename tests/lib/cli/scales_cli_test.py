@@ -38,6 +38,18 @@ class Files(CliCase):
                     self.assertIn(rule, self.rules(one))
                     self.assertIn(one["explain"][0]["tensor_scale"]["fit"], ("equal", "none"))
 
+    def test_copies_along_columns_are_held_against_nothing(self):
+        values = b"\1" * 4 * 256
+        self.write("one.safetensors", safetensors(("w", "F32", [4, 256], f32(*self.numbers["fc.weight"]))))
+        self.good("quantize", "one.safetensors", "codes.safetensors", "--encode", "--format", "mxfp8_e4m3", "--layout", "te")
+        header, data = parts_of_safetensors(self.read("codes.safetensors"))
+        header.pop("__metadata__", None)
+        parts = [(name, one["dtype"], one["shape"], data[slice(*one["data_offsets"])]) for name, one in header.items()]
+        self.write("more.safetensors", safetensors(*parts, ("w._columnwise_data", "U8", [4, 256], values)))
+        self.good("scales", "one.safetensors", "codes.safetensors")
+        told = self.good("scales", "one.safetensors", "more.safetensors", status=1)
+        self.assertIn("w._columnwise_data: U8 (4, 256), by te a copy along columns, which is not read", " ".join(told.split()))
+
     def test_the_call_that_is_told_gives_the_same_bits(self):
         self.quantize("--format", "nvfp4", "--layout", "te", "--rounding", "toward_zero", "--axis", "-1")
         call = self.json("scales", "a.safetensors:fc.weight", "b.safetensors")["tensors"][0]["explain"][0]["quantize"].split()

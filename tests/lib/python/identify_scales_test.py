@@ -418,6 +418,22 @@ class Unexplained(unittest.TestCase):
             codes = code(small * np.ldexp(F(1), 127 - scales)[..., None].astype(F)).reshape(x.shape)
             self.supposes(x, codes, scales.astype(np.uint8), None, "scales", rf"scales for codes of {words}.*\({of}")
 
+        scales = amax / F(464)
+        self.supposes(x, e4m3(blocks / scales[..., None]).reshape(x.shape), scales, None, "scales", "stored is amax / 464")
+
+    def test_one_scale_for_all_blocks_and_one_code_for_all(self):
+        x = numbers((64, 256), 28)
+        scales = np.full((64, 8), 121, np.uint8)
+        codes = e4m3(x * F(64))
+        # A quarter of these scales would be those of 64 × 2 blocks in tiles.
+        self.supposes(x, codes, scales, None, "scales", r"^every scale is 0\.015625 \(79\), whatever its block \(mxfp8_e4m3 along axis [01], row_major")
+        blocks = x.reshape(64, 8, 32)
+        scales = up_rule(np.abs(blocks).max(axis=-1), "e4m3").astype(np.uint8)
+        for code in (0x7F, 0):
+            told, text = found(x, np.full(x.shape, code, np.uint8), scales)
+            self.assertEqual([h["what"] for h in told["hypotheses"]], [], text)
+            self.assertRegex(text, r"Nearest(.|\n)*?512 of 512 scales(.|\n)*?mxfp8_e4m3 along\s+axis 1")
+
     def test_quotients_that_are_rounded_before_the_cast(self):
         x = numbers((16, 512), 23)
         blocks, small = x.reshape(16, 4, 128), x.reshape(16, 16, 32)
