@@ -50,6 +50,7 @@
 #include "emulate/refined_functions.h"
 #include "emulate/scale_rule.h"
 #include "emulate/scale_rules.h"
+#include "emulate/scaled_sum.h"
 #include "emulate/sm_target.h"
 #include "emulate/sparse.h"
 #include "emulate/stream_k.h"

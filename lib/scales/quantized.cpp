@@ -169,7 +169,11 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
     const OpenedTensor given = open_tensor(by_name ? files.a + ":" + b_name : files.a, options);
     const std::string& name = given.info().name;
     auto parts = parts_of_tensor(places, b_name.empty() ? name : b_name);
-    if (!parts && b_name.empty() && names.size() == 1) parts = parts_of_tensor(places, names[0]);
+    // An array without a name of its own is held against the only tensor there is.
+    const bool is_other = files.a.size() > a_path.size();
+    if (!parts && !is_other && b_name.empty() && names.size() == 1) {
+      parts = parts_of_tensor(places, names[0]);
+    }
     if (!parts) {
       const std::string& wanted = b_name.empty() ? name : b_name;
       throw no_parts(b_path, wanted.empty() ? "a tensor without a name" : printable(wanted, 60),

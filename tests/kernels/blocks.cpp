@@ -256,9 +256,9 @@ Verdict judge_block_codes(const Kernels& kernels) {
   Random random(33);
   std::uint64_t number = 0;
   for (const RuleCase& one : rule_cases()) {
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 6; ++i) {
       ++number;
-      const std::size_t n = i == 7 ? 5003 : lengths[number % lengths.size()];
+      const std::size_t n = i == 5 ? 5003 : lengths[number % lengths.size()];
       const ScaledBlocks x = blocks_of(one, number, n, random);
       const ScaledLines lines(x, number, random);
       const std::size_t bytes = code_bytes(x.to.format.element);
@@ -292,9 +292,9 @@ Verdict judge_block_quantize(const Kernels& kernels) {
   Random random(36);
   std::uint64_t number = 0;
   for (const RuleCase& one : rule_cases()) {
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 6; ++i) {
       ++number;
-      const std::size_t n = i == 7 ? 5003 : lengths[number % lengths.size()];
+      const std::size_t n = i == 5 ? 5003 : lengths[number % lengths.size()];
       ScaledBlocks x = blocks_of(one, number, n, random);
       if (number % 5 == 0) x.to.attributes.saturation = Saturation::none;
       if (number % 11 == 0) x.to.tensor.decode = block_steps::infinity;
