@@ -410,9 +410,11 @@ struct VectorQuantizer {
     for (; done + group <= call.n; done += group) {
       for (const std::byte* const next : call.next) {
         if (next == nullptr) break;
-        for (std::size_t k = 0; k < group * sizeof(T); k += 64) {
-          V::prefetch(next + done * sizeof(T) + k);
-        }
+        const std::byte* const from = next + done * sizeof(T);
+        for (std::size_t k = 0; k < group * sizeof(T); k += 64) V::prefetch(from + k);
+        // The page behind is touched early, so that its address is known when its turn comes.
+        constexpr std::size_t page = 4096;
+        if (done * sizeof(T) % page < group * sizeof(T)) V::prefetch(from + page);
       }
       Rounded rounded;
       std::byte* const to_here = out + done * size;
