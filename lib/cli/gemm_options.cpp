@@ -67,12 +67,13 @@ void add_gemm_options(App app, GemmOptions& o) {
       "tf32. Without it a value that is no number of the type is refused, except that the low "
       "13 bits of a tf32 operand are ignored, as by the hardware");
   const char* const order = "The order of the sum";
-  app.add_option("--k-order", o.k_order,
-                 "in which order instructions take the positions in K: ascending or descending. "
-                 "With :GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions "
-                 "in a row takes WIDTH of their positions in turn. With :second-first, the first two "
-                 "instructions of each chain change places: fma(a0, b0, a1 · b1), as compilers "
-                 "contract a0 · b0 + a1 · b1")
+  app.add_option(
+         "--k-order", o.k_order,
+         "in which order instructions take the positions in K: ascending or descending. "
+         "With :GROUPxWIDTH behind it, such as ascending:2x4, each of GROUP instructions "
+         "in a row takes WIDTH of their positions in turn. With :second-first, the first two "
+         "instructions of each chain change places: fma(a0, b0, a1 · b1), as compilers "
+         "contract a0 · b0 + a1 · b1")
       .suggest([] {
         return std::vector<std::string>{"ascending", "descending"};
       })
@@ -99,7 +100,8 @@ void add_gemm_options(App app, GemmOptions& o) {
          "steps5-4-1 of 5, 5, 4, 4, … and of what remains. untilN: 2 parts are divided again while "
          "they are "
          "longer than N. backN: N rounds over the parts at a time are taken backwards (NumPy's "
-         "einsum: 4). short-first: a round over the parts that is not whole comes before the others. "
+         "einsum: 4). short-first: a round over the parts that is not whole comes before the "
+         "others. "
          "REDUCTION is the order in which parts are added: ascending (the default), "
          "descending, the parts in their order, such as 2-0-1, or a tree: pairs, halves, bisect, "
          "fold or pairwise (emulate/gemm_model.h). fromN: parts are counted from part N on, going "

@@ -28,8 +28,8 @@ struct ActivatedCodes {
   bool is_decided() const { return low == high; }
 };
 
-/// Returns the codes of an epilogue with a smooth activation for an encoding of binary32. `index` is
-/// the element's number in D, by which stochastic rounding draws.
+/// Returns the codes of an epilogue with a smooth activation for an encoding of binary32. `index`
+/// is the element's number in D, by which stochastic rounding draws.
 ActivatedCodes activated_codes(const Epilogue& e, std::uint64_t value, std::uint64_t index);
 
 /// The same if the value is off by up to `reach`, and D is rounded in any direction: an activation

@@ -153,10 +153,10 @@ Verdict judge_epilogue(const Kernels& kernels) {
                                          .place = {1, i, 2, index}};
       want[i] = epilogue(g, x, rescaled({sums[i], sum}, scale, g.epilogue.compute));
     }
-    kernels.epilogue({&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n,
-                      scaled.a ? a_scale.data() : nullptr, scaled.b ? b_scale.data() : nullptr,
-                      index},
-                     got.data());
+    kernels.epilogue(
+        {&plan, has_c ? c.data() : nullptr, has_bias ? bias.data() : nullptr, n,
+         scaled.a ? a_scale.data() : nullptr, scaled.b ? b_scale.data() : nullptr, index},
+        got.data());
     verdict.compare<std::uint64_t>(got, want);
   }
   return verdict;

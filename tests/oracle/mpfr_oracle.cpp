@@ -88,8 +88,8 @@ MpfrResult round_by_mpfr(const Value& value, const Spec& spec, Way way) {
       mpfr_sub(to_low, x, low, MPFR_RNDN);
       mpfr_sub(to_high, high, x, MPFR_RNDN);
       const int side = mpfr_cmpabs(to_low, to_high);
-      const bool away = side > 0 || (side == 0 && way == Way::nearest_away) ||
-                        mpfr_cmpabs(x, high) >= 0;
+      const bool away =
+          side > 0 || (side == 0 && way == Way::nearest_away) || mpfr_cmpabs(x, high) >= 0;
       mpfr_set(out, inexact && away ? high : low, MPFR_RNDN);
       if (mpfr_get_exp(out) > spec.bias + 1) mpfr_set_inf(out, value.negative ? -1 : 1);
       break;
