@@ -218,6 +218,7 @@ class Quantize(CliCase):
                         self.assertEqual(header[name]["shape"][0], 3)
                 told = self.json("scales", "all.safetensors:w", "codes.safetensors", "--stack")["tensors"]
                 self.assertEqual([(one["name"], one["conclusion"] != "none") for one in told], [(f"w[{i}]", True) for i in range(3)])
+                self.assertIn(" --stack --encode", told[0]["explain"][0]["quantize"])
                 self.good("quantize", "codes.safetensors", "back.safetensors", "--decode")
                 self.good("quantize", "all.safetensors", "values.safetensors", "--format", form, "--stack")
                 (back, one), (values, two) = (parts_of_safetensors(self.read(name + ".safetensors")) for name in ("back", "values"))

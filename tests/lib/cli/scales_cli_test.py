@@ -47,6 +47,8 @@ class Files(CliCase):
         parts = [(name, one["dtype"], one["shape"], data[slice(*one["data_offsets"])]) for name, one in header.items()]
         self.write("more.safetensors", safetensors(*parts, ("w._columnwise_data", "U8", [4, 256], values)))
         self.good("scales", "one.safetensors", "codes.safetensors")
+        # A tensor that is named is not held against another one's codes.
+        self.complaints({("a.safetensors:fc.weight", "codes.safetensors"): "no codes and scales of fc.weight; it has those of w"}, "scales")
         told = self.good("scales", "one.safetensors", "more.safetensors", status=1)
         self.assertIn("w._columnwise_data: U8 (4, 256), by te a copy along columns, which is not read", " ".join(told.split()))
 
