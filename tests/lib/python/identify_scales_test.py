@@ -422,13 +422,16 @@ class Unexplained(unittest.TestCase):
         self.supposes(x, e4m3(blocks / scales[..., None]).reshape(x.shape), scales, None, "scales", "stored is amax / 464")
 
     def test_one_scale_for_all_blocks_and_one_code_for_all(self):
-        x = numbers((64, 256), 28)
+        x = np.clip(np.random.default_rng(28).standard_normal((64, 256)), -3, 3).astype(F)
+        x[:, ::128] = 3
         scales = np.full((64, 8), 121, np.uint8)
         codes = e4m3(x * F(64))
-        # A quarter of these scales would be those of 64 × 2 blocks in tiles.
-        self.supposes(x, codes, scales, None, "scales", r"^every scale is 0\.015625 \(79\), whatever its block \(mxfp8_e4m3 along axis [01], row_major")
+        # A quarter of these scales would be torchao_ceil's of 64 × 2 blocks in tiles.
+        self.supposes(x, codes, scales, None, "scales", r"^every scale is 0\.015625 \(79\), whatever its block: that of the tensor.s amax by torchao_ceil \(mxfp8_e4m3 along axis 1, row_major")
         blocks = x.reshape(64, 8, 32)
         scales = up_rule(np.abs(blocks).max(axis=-1), "e4m3").astype(np.uint8)
+        told, text = found(x, np.zeros((64, 128), np.uint8), np.zeros((64, 8), np.uint8))
+        self.assertEqual([h for h in told["hypotheses"] if h["what"] == "codes"], [], text)
         for code in (0x7F, 0):
             told, text = found(x, np.full(x.shape, code, np.uint8), scales)
             self.assertEqual([h["what"] for h in told["hypotheses"]], [], text)
