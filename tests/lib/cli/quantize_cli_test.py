@@ -196,6 +196,15 @@ class Quantize(CliCase):
                     self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
                     self.assertEqual(back[name]["shape"], values[name]["shape"])
 
+    def test_every_level_takes_the_lines_of_blocks_down_columns(self):
+        draw = random.Random(6)
+        self.write("x.safetensors", safetensors(("w", "F32", [40, 24], f32(*(draw.gauss(0, 1) for _ in range(40 * 24))))))
+        for form in ("mxfp8_e4m3", "mxfp4"):
+            for kept in ((), ("--encode",)):
+                made = ("quantize", "x.safetensors", "y.safetensors", "--format", form, "--axis", "0", *kept)
+                written = {self.good(*made, BINADE_ISA=level) and self.read("y.safetensors") for level in ("reference", "portable")}
+                self.assertEqual(len(written), 1, (form, kept))
+
     def test_a_stack_is_quantized_tensor_by_tensor(self):
         draw = random.Random(5)
         experts = [[draw.gauss(0, 1 + i) for _ in range(6 * 64)] for i in range(3)]
