@@ -20,6 +20,7 @@
 #include "emulate/fused_sum.h"
 #include "emulate/integer.h"
 #include "emulate/integer_dot.h"
+#include "emulate/scaled_sum.h"
 #include "emulate/sparse.h"
 
 namespace binade {
@@ -180,9 +181,10 @@ constexpr std::uint64_t pairwise_dot(const DotTypes& types, const Code* a, const
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t sum_of_products(const DotModel& model, const DotTypes& types, const Code* a,
                                         const Code* b, int k, std::uint64_t c,
-                                        const Trace& trace = {}) {
+                                        const Trace& trace = {}, const DotScales& scales = {}) {
   switch (model.recipe) {
     case Recipe::fused_block:
+      if (is_scaled(model)) return scaled_chain(model, types, a, b, k, scales, c, trace);
       return fused_chain(
           model, types, a, b, k, [](int i) { return i; }, c, trace);
     case Recipe::expanded: return expanded_dot(model, types, a, b, k, c, trace);
@@ -220,21 +222,24 @@ constexpr std::uint64_t finished(const DotModel& model, const DotTypes& types, s
 /// Returns d of k products, none of which is left out.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, const Code* a,
-                                  const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {
+                                  const Code* b, int k, std::uint64_t c, const Trace& trace = {},
+                                  const DotScales& scales = {}) {
   const DotTypes sums = types_of_sums(model, types);
   const bool from_zero = model.c_last || model.scales.without_c;
   const std::uint64_t start = from_zero ? zero_bits(sums.c, false) : c;
-  return finished(model, types, sum_of_products(model, sums, a, b, k, start, trace), c, trace);
+  const std::uint64_t sum = sum_of_products(model, sums, a, b, k, start, trace, scales);
+  return finished(model, types, sum, c, trace);
 }
 
 /// Returns d of k >= 1 products, with all operands and d as encodings. Under `expanded` and in a
 /// sparse model (sparse_group not 0), k is a multiple of 4 and at most 64; in a sparse model under
-/// `expanded`, a multiple of 8. This function is the definition: faster kernels must give the same
-/// bits.
+/// `expanded`, a multiple of 8. `scales` are read by a model that is scaled. This function is the
+/// definition: faster kernels must give the same bits.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
-                            const Code* b, int k, std::uint64_t c, const Trace& trace = {}) {
-  if (model.sparse_group == 0) return dense_dot(model, types, a, b, k, c, trace);
+                            const Code* b, int k, std::uint64_t c, const Trace& trace = {},
+                            const DotScales& scales = {}) {
+  if (model.sparse_group == 0) return dense_dot(model, types, a, b, k, c, trace, scales);
   std::uint32_t kept_a[32]{};
   std::uint32_t kept_b[32]{};
   keep_half(a, b, k, model.sparse_group, kept_a, kept_b);
@@ -243,7 +248,7 @@ constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const 
     const int first = i / half * model.sparse_group;
     return first + kept_position(a + first, model.sparse_group, i % half);
   };
-  return dense_dot(model, types, kept_a, kept_b, k / 2, c, PlacedTrace{trace, place});
+  return dense_dot(model, types, kept_a, kept_b, k / 2, c, PlacedTrace{trace, place}, scales);
 }
 
 /// Returns true only if a chain of instructions of k products each gives the same bits as one `dot`

@@ -87,6 +87,16 @@ struct WgmmaScales {
   friend constexpr bool operator==(const WgmmaScales&, const WgmmaScales&) = default;
 };
 
+/// How an instruction multiplies by scales that runs of a and of b have (scaled_sum.h).
+struct BlockScaling {
+  int share = 0;    ///< products that share a scale of a and one of b; 0: there are no scales
+  Format format{};  ///< of the scales, e8m0 or ue4m3; the sign bit of a ue4m3 is not read
+  /// Products that are added exactly before they are scaled; 0: each product is scaled by itself.
+  int group = 0;
+
+  friend constexpr bool operator==(const BlockScaling&, const BlockScaling&) = default;
+};
+
 /// An exponent floor below every product of every named format, which therefore has no effect.
 inline constexpr int no_floor = -4096;
 
@@ -107,6 +117,7 @@ struct DotModel {
   IntegerModel integer{};    ///< for exact_integer
   EdgeRules edges{};         ///< for fused blocks
   WgmmaScales scales{};      ///< for wgmma
+  BlockScaling scaling{};    ///< for fused blocks
 
   friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
 };
@@ -115,6 +126,9 @@ struct DotModel {
 constexpr bool is_fused(const DotModel& model) {
   return model.recipe == Recipe::fused_block || model.recipe == Recipe::expanded;
 }
+
+/// Returns whether a model multiplies by scales of blocks of a and b.
+constexpr bool is_scaled(const DotModel& model) { return model.scaling.share != 0; }
 
 /// Returns whether a model rounds each operation, one product after the other.
 constexpr bool is_chain(const DotModel& model) {

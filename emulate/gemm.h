@@ -40,6 +40,11 @@ struct GemmElement {
   bool has_a_scale = false;
   bool has_b_scale = false;
   ElementPlace place{};
+  /// The scales of the row's and of the column's runs of K (scale_run), one behind the other, in
+  /// binary32, of which an instruction that is scaled takes those in its format, and NaNs; null:
+  /// all are 1.
+  const std::uint32_t* a_runs = nullptr;
+  const std::uint32_t* b_runs = nullptr;
 };
 
 /// An encoding and its format.
@@ -51,6 +56,37 @@ struct Typed {
 namespace detail {
 
 inline constexpr Attributes to_nearest{.nan = NanResult::nvidia};
+
+/// The scales of the operands of one instruction that is scaled, in their order.
+struct InstructionScales {
+  std::uint8_t a[16]{};
+  std::uint8_t b[16]{};
+
+  constexpr DotScales of() const { return {a, b}; }
+};
+/// Returns a scale of binary32, which is a number of `f` or a NaN, as a code of f.
+constexpr std::uint8_t scale_code(std::uint32_t scale, const Format& f) {
+  return static_cast<std::uint8_t>(binade::convert(scale, binary32, f).bits);
+}
+/// Gathers them: those of a run that is all padding are 1.
+template <class Code, class Place>
+constexpr InstructionScales gathered_scales(const GemmModel& g, const GemmElement<Code>& x,
+                                            const Place& place) {
+  InstructionScales out;
+  const Format& f = g.model.scaling.format;
+  const int run = scale_run(g);
+  for (int first = 0; first < g.k; first += run) {
+    int at = -1;
+    for (int i = first; i < first + run && at < 0; ++i) at = place(i);
+    const auto scale = [&](const std::uint32_t* runs) {
+      constexpr std::uint32_t one = 0x3F800000;
+      return scale_code(runs == nullptr || at < 0 ? one : runs[at / run], f);
+    };
+    out.a[first / run] = scale(x.a_runs);
+    out.b[first / run] = scale(x.b_runs);
+  }
+  return out;
+}
 
 /// Returns d of one instruction, whose i-th operands are x.a[place(i)] and x.b[place(i)], or +0 if
 /// place(i) is negative (padding).
@@ -65,7 +101,36 @@ constexpr std::uint64_t instruction(const GemmModel& g, const GemmElement<Code>&
     a[i] = at < 0 ? static_cast<Code>(zero_bits(types.a, false)) : x.a[at];
     b[i] = at < 0 ? static_cast<Code>(zero_bits(types.b, false)) : x.b[at];
   }
-  return dot(g.model, types, a, b, g.k, c, PlacedTrace{trace, place});
+  const PlacedTrace placed{trace, place};
+  if (!is_scaled(g.model)) return dot(g.model, types, a, b, g.k, c, placed);
+  return dot(g.model, types, a, b, g.k, c, placed, gathered_scales(g, x, place).of());
+}
+
+/// Returns r + acc times scales, in format f: a promotion (PromotionScaling).
+template <class Trace = NoTrace>
+constexpr std::uint64_t scaled_add(const PromotionScaling& how, const Typed& r, const Typed& acc,
+                                   const std::uint32_t* a, const std::uint32_t* b, const Format& f,
+                                   const Trace& trace = {}) {
+  const auto step = [&](Action action, const Operands& bits, const OperandFormats& from) {
+    return compute_step(trace, Role::promote, action, 0, bits, from, f, to_nearest);
+  };
+  const bool b_last = b != nullptr && (a == nullptr || how.order != ScaleOrder::b_first);
+  const std::uint32_t* const last = b_last ? b : a;
+  const std::uint32_t* const other = b_last ? a : b;
+  if (last == nullptr) return step(Action::add, {r.bits, acc.bits}, {r.format, acc.format});
+  Typed sum = acc, factor{*last, binary32};
+  if (other != nullptr && how.order == ScaleOrder::together) {
+    factor = {step(Action::multiply, {*other, *last}, {binary32, binary32}), f};
+  } else if (other != nullptr) {
+    sum = {step(Action::multiply, {acc.bits, *other}, {acc.format, binary32}), f};
+  }
+  if (how.fused) {
+    return step(Action::multiply_add, {sum.bits, factor.bits, r.bits},
+                {sum.format, factor.format, r.format});
+  }
+  const std::uint64_t product =
+      step(Action::multiply, {sum.bits, factor.bits}, {sum.format, factor.format});
+  return step(Action::add, {r.bits, product}, {r.format, f});
 }
 
 /// The visitor of walk_sum that computes the sum. stack[depth - 1] is the top of the stack.
@@ -98,6 +163,14 @@ struct Evaluation {
     left = {compute_step(trace, role, Action::add, 0, {left.bits, right.bits},
                          {left.format, right.format}, f, to_nearest),
             f};
+  }
+  constexpr void add_scaled(const Format& f, int run) {
+    const Typed right = stack[--depth];
+    Typed& left = stack[depth - 1];
+    const auto scale = [run](const std::uint32_t* runs) {
+      return runs == nullptr ? runs : runs + run;
+    };
+    left = {scaled_add(g.sum.scaling, left, right, scale(x.a_runs), scale(x.b_runs), f, trace), f};
   }
   constexpr void convert(const Format& f, Role role) {
     Typed& top = stack[depth - 1];

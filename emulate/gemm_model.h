@@ -163,6 +163,30 @@ struct KOrder {
   friend constexpr bool operator==(const KOrder&, const KOrder&) = default;
 };
 
+/// The order in which a sum is multiplied by a scale of A's row and one of B's column. Each product
+/// is rounded.
+enum class ScaleOrder : std::uint8_t {
+  a_first,   ///< (sum · a) · b: PyTorch's RowwiseScaledMM.cu, unless D is transposed
+  b_first,   ///< (sum · b) · a: vLLM's ScaledEpilogue (scaled_mm_epilogues_c3x.hpp)
+  together,  ///< sum · (a · b): DeepGEMM (sm90_fp8_gemm_1d2d.cuh)
+};
+inline constexpr std::array<std::string_view, 3> scale_order_names{"a-first", "b-first",
+                                                                   "together"};
+
+/// Scales that runs of K have, of each row of A and each column of B, in binary32: a promotion
+/// multiplies the accumulator by them and adds it to the register r.
+///
+///     together, fused    r = fma(acc, [a · b], r)          [ … ] is rounded
+///     together           r = [r + [acc · [a · b]]]
+///     a_first, fused     r = fma([acc · a], b, r)
+struct PromotionScaling {
+  int share = 0;  ///< products that share a scale of A and one of B; 0: there are no scales
+  ScaleOrder order = ScaleOrder::together;
+  bool fused = true;  ///< the last multiplication and the addition are rounded once
+
+  friend constexpr bool operator==(const PromotionScaling&, const PromotionScaling&) = default;
+};
+
 /// How the products of an element become one sum.
 struct Accumulation {
   KOrder order{};
@@ -175,6 +199,7 @@ struct Accumulation {
   /// 320, 320, 192 and 193 of K = 1025, by 16.
   int promote_halves = 0;
   Format promotion = binary32;  ///< format of that register
+  PromotionScaling scaling{};   ///< what the accumulator is multiplied by before it is added
   Split splits[3]{};            ///< nested divisions of K, outermost first; 1 part: none
   Format partial = binary32;    ///< format of finished parts, and of their sums
   /// Format of the sums of parts, if it is another one. Where parts are added one after the other,
@@ -199,16 +224,6 @@ struct ElementPlace {
 
   friend constexpr bool operator==(const ElementPlace&, const ElementPlace&) = default;
 };
-
-/// The order in which a sum is multiplied by a scale of A's row and one of B's column. Each product
-/// is rounded.
-enum class ScaleOrder : std::uint8_t {
-  a_first,   ///< (sum · a) · b: PyTorch's RowwiseScaledMM.cu, unless D is transposed
-  b_first,   ///< (sum · b) · a: vLLM's ScaledEpilogue (scaled_mm_epilogues_c3x.hpp)
-  together,  ///< sum · (a · b): DeepGEMM (sm90_fp8_gemm_1d2d.cuh)
-};
-inline constexpr std::array<std::string_view, 3> scale_order_names{"a-first", "b-first",
-                                                                   "together"};
 
 /// What is applied to the value behind the bias. `gelu`, `gelu_tanh` and `silu` take a number of
 /// binary32 (others are converted to it first) and give the exact value of the formula, rounded
@@ -280,7 +295,8 @@ struct Epilogue {
   friend constexpr bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 
-/// A matrix product of any size.
+/// A matrix product of any size. The scales of blocks are multiplied in by the instruction
+/// (model.scaling) or by the promotion (sum.scaling), or there are none.
 struct GemmModel {
   DotModel model{};  ///< the instruction's arithmetic
   DotTypes types{};  ///< the instruction's types
@@ -292,5 +308,11 @@ struct GemmModel {
 
   friend constexpr bool operator==(const GemmModel&, const GemmModel&) = default;
 };
+
+/// Returns how many elements of a line share a scale of a block: a run of K. 0: none has one.
+constexpr int scale_run(const GemmModel& g) {
+  const int halves = g.model.sparse_group == 0 ? 1 : 2;
+  return is_scaled(g.model) ? halves * g.model.scaling.share : g.sum.scaling.share;
+}
 
 }  // namespace binade

@@ -21,17 +21,7 @@
 
 namespace binade {
 
-/// How an instruction multiplies by the scales of blocks.
-struct BlockScaling {
-  Format format = e8m0;  ///< of the scales, e8m0 or ue4m3; the sign bit of a ue4m3 is not read
-  int share = 32;        ///< products that share a scale of a and one of b
-  /// Products that are added exactly before they are scaled; 0: each product is scaled by itself.
-  int group = 0;
-
-  friend constexpr bool operator==(const BlockScaling&, const BlockScaling&) = default;
-};
-
-/// Scales of a row of a and of a column of b, as encodings, in the order of k.
+/// Scales of a row of a and of a column of b, as encodings, in the order of k; null: all are 1.
 struct DotScales {
   const std::uint8_t* a = nullptr;
   const std::uint8_t* b = nullptr;
@@ -39,7 +29,9 @@ struct DotScales {
 
 /// Returns the exact product of the scales of number `at`.
 constexpr Addend scale_product(const BlockScaling& how, const DotScales& scales, int at) {
-  return product_of(addend_of(scales.a[at], how.format), addend_of(scales.b[at], how.format));
+  constexpr Addend one{Kind::finite, false, 1, 0, 0};
+  return product_of(scales.a == nullptr ? one : addend_of(scales.a[at], how.format),
+                    scales.b == nullptr ? one : addend_of(scales.b[at], how.format));
 }
 
 /// Returns the exact sum of n products a[i]·b[i] of formats without NaNs and infinities, times
@@ -67,10 +59,10 @@ constexpr Addend scaled_group(const DotTypes& types, const Code* a, const Code* 
 /// Returns d of one instruction, or of a chain of such, whose blocks (model.block) have whole runs
 /// of `share` products: c, which has d's type, plus k products under scales, all as encodings.
 template <class Code, class Trace = NoTrace>
-constexpr std::uint64_t scaled_dot(const DotModel& model, const BlockScaling& how,
-                                   const DotTypes& types, const Code* a, const Code* b, int k,
-                                   const DotScales& scales, std::uint64_t c,
-                                   const Trace& trace = {}) {
+constexpr std::uint64_t scaled_chain(const DotModel& model, const DotTypes& types, const Code* a,
+                                     const Code* b, int k, const DotScales& scales, std::uint64_t c,
+                                     const Trace& trace = {}) {
+  const BlockScaling& how = model.scaling;
   const int step = how.group == 0 ? 1 : how.group;
   for (int first = 0; first < k; first += model.block) {
     const int end = k - first < model.block ? k : first + model.block;

@@ -26,16 +26,18 @@ namespace binade {
 inline constexpr int most_accumulators = 64;
 
 /// The operations on the stack, which walk_sum defines.
-enum class StepKind : std::uint8_t { push_zero, push_c, products, add, convert };
+enum class StepKind : std::uint8_t { push_zero, push_c, products, add, add_scaled, convert };
 
 /// A step of a sum, for visitors that record the walk. Members that a kind does not have are not
 /// used.
 struct SumStep {
   StepKind kind;
-  Format format;      ///< for push_zero, push_c, add, convert: the result's
-  Role role;          ///< for add, convert
-  std::size_t first;  ///< for products: number of the first one in the walk, padding counted
-  int instructions;   ///< for products: instructions in a row on one accumulator
+  Format format;  ///< for all but products: the result's
+  Role role;      ///< for add, convert
+  /// For products: number of the first one in the walk, padding counted; for add_scaled: number of
+  /// the run of K whose scales multiply.
+  std::size_t first;
+  int instructions;  ///< for products: instructions in a row on one accumulator
 };
 
 namespace detail {
@@ -89,8 +91,21 @@ struct SumWalk {
       size = until_promotion(n - first);
       visit.push_zero(g.types.d);
       instructions(places, first, size);
-      visit.add(g.sum.promotion, Role::promote);
+      if (g.sum.scaling.share == 0) {
+        visit.add(g.sum.promotion, Role::promote);
+      } else {
+        visit.add_scaled(g.sum.promotion, run_of_scales(places, first, n));
+      }
     }
+  }
+  /// Returns the number of the run of K in which the products of instruction number `at` of n lie.
+  constexpr int run_of_scales(const Places& places, int at, int n) const {
+    const KOrder& order = g.sum.order;
+    const InstructionPlaces mine{&places, order, g.k, order.descending ? n - 1 - at : at};
+    for (int i = 0; i < g.k; ++i) {
+      if (mine(i) >= 0) return mine(i) / g.sum.scaling.share;
+    }
+    return 0;
   }
   /// Rounds each product at `places` and adds it in format f to the accumulator on top of the
   /// stack.
@@ -321,6 +336,7 @@ constexpr GemmModel model_of_tile(GemmModel g, int k, const ElementPlace& place)
 ///     visit.push_c(format)                 pushes C
 ///     visit.products(InstructionPlaces)    adds products to the accumulator on top
 ///     visit.add(format, role)              replaces the two accumulators on top by their sum
+///     visit.add_scaled(format, run)        the same, the top one times the scales of a run of K
 ///     visit.convert(format, role)          converts the accumulator on top
 template <class Visitor>
 constexpr void walk_sum(const GemmModel& g, int k, const ElementPlace& place, Visitor& visit) {

@@ -59,7 +59,7 @@ enum class Role : std::uint8_t {
   chain,    ///< in a recipe that rounds each operation
   c_last,   ///< c is added to a finished sum
   narrow,   ///< C, a sum or an accumulator is converted to another format
-  promote,  ///< a partial sum is added to the register beside the accumulator
+  promote,  ///< a partial sum, times scales, is added to the register beside the accumulator
   reduce,   ///< parts of k are converted or added
   scale,    ///< the sum, or the other scale, times a scale
   alpha,    ///< alpha, or the last scale, times the sum, with an addition if fused

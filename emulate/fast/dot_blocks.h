@@ -65,8 +65,8 @@ constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
   // A cut product of fraction_bits + 2 bits has room in 32; work space has room for 64 products.
   return is_fused(model) && types.a.has_zero && types.b.has_zero && !model.descending &&
          model.edges == EdgeRules{} && model.sparse_group == 0 && model.scales == WgmmaScales{} &&
-         model.grid.bias == d.bias && model.fraction_bits <= 29 && model.block <= 64 &&
-         d.has_sign && d.specials == Specials::ieee &&
+         !is_scaled(model) && model.grid.bias == d.bias && model.fraction_bits <= 29 &&
+         model.block <= 64 && d.has_sign && d.specials == Specials::ieee &&
          block_operand(model, types.a).fraction_bits() +
                  block_operand(model, types.b).fraction_bits() <=
              model.fraction_bits;

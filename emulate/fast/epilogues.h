@@ -177,7 +177,41 @@ inline void add_sums(const SumsOf<std::uint64_t>& left, const SumsOf<const std::
   }
 }
 
+/// The scales of a promotion of a row: one of A and one of B for each sum; null: they are 1.
+struct RowScales {
+  PromotionScaling how{};
+  const std::uint32_t *a = nullptr, *b = nullptr;
+};
+inline std::uint64_t scaled_sum_of(const RowScales& scales, std::size_t i, const Typed& left,
+                                   const Typed& right, const Format& to) {
+  const auto scale = [i](const std::uint32_t* of) { return of == nullptr ? of : of + i; };
+  return detail::scaled_add(scales.how, left, right, scale(scales.a), scale(scales.b), to);
+}
+inline void add_scaled_sums(const SumsOf<std::uint64_t>& left,
+                            const SumsOf<const std::uint64_t>& right, const RowScales& scales,
+                            const Format& to) {
+  for (std::size_t i = 0; i < left.n; ++i) {
+    left.bits[i] =
+        scaled_sum_of(scales, i, {left.bits[i], left.format}, {right.bits[i], right.format}, to);
+  }
+}
+
 namespace fast {
+
+/// Returns r + acc times the scales, in binary32 (PromotionScaling). A scale that is missing is 1,
+/// and the order then `together`.
+inline float promoted(const PromotionScaling& how, float r, float acc, float a, float b) {
+  const bool b_first = how.order == ScaleOrder::b_first;
+  const float sum = how.order == ScaleOrder::together ? acc : acc * (b_first ? b : a);
+  const float factor = how.order == ScaleOrder::together ? a * b : b_first ? a : b;
+  return how.fused ? std::fma(sum, factor, r) : r + sum * factor;
+}
+/// Returns how scales multiply of which one may be missing.
+inline PromotionScaling promoted_by(PromotionScaling how, bool has_a, bool has_b) {
+  if (!has_a || !has_b) how.order = ScaleOrder::together;
+  return how;
+}
+
 namespace detail {
 
 inline float float_of(std::uint64_t bits, const Format& f) {
@@ -309,6 +343,27 @@ inline void add_sums(const SumsOf<std::uint64_t>& left, const SumsOf<const std::
   if (alike && to == binary64) return detail::add_on_host<double>(left, right);
   for (std::size_t i = 0; i < left.n; ++i) {
     left.bits[i] = nearest_sum(left.bits[i], left.format, right.bits[i], right.format, to);
+  }
+}
+
+/// Equal to `binade::add_scaled_sums`: in floats where all formats are binary32.
+inline void add_scaled_sums(const SumsOf<std::uint64_t>& left,
+                            const SumsOf<const std::uint64_t>& right, const RowScales& scales,
+                            const Format& to) {
+  if (left.format != binary32 || right.format != binary32 || to != binary32) {
+    return binade::add_scaled_sums(left, right, scales, to);
+  }
+  const auto number = [](std::uint64_t bits) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  };
+  const PromotionScaling how = promoted_by(scales.how, scales.a != nullptr, scales.b != nullptr);
+  for (std::size_t i = 0; i < left.n; ++i) {
+    const float a = scales.a == nullptr ? 1 : number(scales.a[i]);
+    const float b = scales.b == nullptr ? 1 : number(scales.b[i]);
+    const float sum = promoted(how, number(left.bits[i]), number(right.bits[i]), a, b);
+    left.bits[i] = std::isfinite(sum)
+                       ? bits_of(sum)
+                       : scaled_sum_of(scales, i, {left.bits[i], to}, {right.bits[i], to}, to);
   }
 }
 

@@ -98,6 +98,7 @@ constexpr Kernels reference{
     .integers = &defined_dots,
     .dots = &defined_dots,
     .add_sums = &add_sums,
+    .add_scaled_sums = &add_scaled_sums,
     .epilogue = &epilogue_row,
     .epilogue_f32 = &epilogue_values,
 };
@@ -128,6 +129,7 @@ constexpr Kernels portable{
     .chains = &fast::chains,
     .integers = &fast::integers,
     .add_sums = &fast::add_sums,
+    .add_scaled_sums = &fast::add_scaled_sums,
     .epilogue = &fast::epilogue_row,
     .epilogue_f32 = &fast::epilogue_values,
 };

@@ -155,6 +155,11 @@ struct Kernels {
   /// emulate/operation.h on each element.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
                    const Format& to) = nullptr;
+  /// Replaces left by left + right times scales, in format `to`: a promotion, `scaled_add` of
+  /// emulate/gemm.h on each element.
+  void (*add_scaled_sums)(const SumsOf<std::uint64_t>& left,
+                          const SumsOf<const std::uint64_t>& right, const RowScales& scales,
+                          const Format& to) = nullptr;
   /// `epilogue` of emulate/gemm.h: turns a row of sums into a row of D, as encodings.
   void (*epilogue)(const EpilogueRow& x, std::uint64_t* sums) = nullptr;
   /// The epilogue in binary32, of sums that are floats, without the last rounding to D's format.
@@ -221,6 +226,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"integers", &Kernels::integers},
     KernelName{"dots", &Kernels::dots},
     KernelName{"add_sums", &Kernels::add_sums},
+    KernelName{"add_scaled_sums", &Kernels::add_scaled_sums},
     KernelName{"epilogue", &Kernels::epilogue},
     KernelName{"epilogue_f32", &Kernels::epilogue_f32},
 };

@@ -62,7 +62,40 @@ bool copy_codes(const Packing&, const Format&, const Format&, const std::uint64_
 void pack_codes(const PackedLines& lines, std::byte* group) {
   detail::pack_lines(lines, group, zero_bits(lines.format(), false));
 }
+void run_scaled_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  const ProductLines<std::uint64_t> lines{x};
+  const int run = scale_run(g), in_instruction = g.k / run;
+  const std::size_t first = x.first / static_cast<std::size_t>(run);
+  const auto scales_of = [&](const std::uint32_t* scales, std::size_t width, int line, int number,
+                             std::uint8_t* out) {
+    for (int i = 0; i < in_instruction; ++i) {
+      const std::size_t at = first + static_cast<std::size_t>(number * in_instruction + i);
+      out[i] = static_cast<std::uint8_t>(scales[at * width + static_cast<std::size_t>(line)]);
+    }
+    return out;
+  };
+  std::array<std::uint8_t, 16> of_a, of_b;
+  for (int row = 0; row < x.row_count; ++row) {
+    for (int j = 0; j < x.column_count; ++j) {
+      const auto at = static_cast<std::size_t>(row);
+      if ((left[at] >> j & 1) != 0) continue;
+      std::uint64_t& sum = sums[at][static_cast<std::size_t>(j)];
+      for (int i = 0; i < x.instructions; ++i) {
+        DotScales scales;
+        if (x.scales.rows != nullptr) {
+          scales.a = scales_of(x.scales.rows, tile_rows, row, i, of_a.data());
+        }
+        if (x.scales.columns != nullptr) {
+          scales.b = scales_of(x.scales.columns, tile_columns, j, i, of_b.data());
+        }
+        sum = dot(g.model, g.types, lines.row(row) + i * g.k, lines.column(j) + i * g.k, g.k, sum,
+                  NoTrace{}, scales);
+      }
+    }
+  }
+}
 void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask& left) {
+  if (is_scaled(g.model)) return run_scaled_dots(g, x, sums, left);
   using Codes = const std::uint64_t*;
   for_elements<std::uint64_t>(x, sums, left, [&](Codes a, Codes b, std::uint64_t& sum) {
     for (int i = 0; i < x.instructions; ++i) {

@@ -98,6 +98,13 @@ struct MagnitudeRange {
   std::uint32_t least = 1, most = 0x7FFFFFFF;
 };
 
+/// Scales of runs of K of a tile's lines, as encodings: [run][line], lines that do not exist
+/// included. Null: all are 1. An instruction that multiplies by scales counts runs of packed
+/// operands, a promotion those of K.
+struct TileScales {
+  const std::uint32_t *rows = nullptr, *columns = nullptr;
+};
+
 /// Instructions that run one after the other on the accumulators of a tile.
 struct ProductTile {
   const std::byte *rows = nullptr, *columns = nullptr;  ///< packed groups
@@ -107,6 +114,7 @@ struct ProductTile {
   int row_count = 0, column_count = 0;
   VectorDetours* detours = nullptr;  ///< null: they are not counted
   MagnitudeRange of_rows{}, of_columns{};
+  TileScales scales{};
 };
 
 /// A kernel as a table of functions. A model whose packing is `in_values` is summed by `sum`, on

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -29,6 +30,7 @@ constexpr bool keeps_values(const GemmModel& g) {
   for (const Split& split : g.sum.splits) {
     if (split.tail_mul_add && !is_in_values(*split.tail_mul_add)) return false;
   }
+  if (g.sum.scaling.share != 0 && g.sum.promotion != binary32) return false;
   return is_in_values(g.sum.promotion) && is_in_values(g.sum.partial) &&
          is_in_values(g.sum.format_of_sums()) && is_in_values(g.c);
 }
@@ -57,6 +59,23 @@ inline void add_values(TileValues& left, const TileValues& right, const Format& 
       .elementwise_f32(sums, more, nullptr, sums, tile_elements, 0, add, unread);
 }
 
+/// Replaces r by r + acc times the scales of number `run`, in binary32: a promotion.
+inline void add_scaled_values(const PromotionScaling& scaling, TileValues& r, const TileValues& acc,
+                              const TileScales& scales, std::size_t run) {
+  const PromotionScaling how =
+      promoted_by(scaling, scales.rows != nullptr, scales.columns != nullptr);
+  const auto scale = [run](const std::uint32_t* of, std::size_t width, std::size_t line) {
+    return of == nullptr ? 1.0F : std::bit_cast<float>(of[run * width + line]);
+  };
+  for (std::size_t i = 0; i < tile_rows; ++i) {
+    const float a = scale(scales.rows, tile_rows, i);
+    for (std::size_t j = 0; j < tile_columns; ++j) {
+      r.rows[i][j] =
+          promoted(how, r.rows[i][j], acc.rows[i][j], a, scale(scales.columns, tile_columns, j));
+    }
+  }
+}
+
 /// Makes NaNs of the elements that were NaNs before.
 inline void nans_stay(const TileValues& before, TileValues& after) {
   const float* const x = before.rows[0].data();
@@ -68,8 +87,8 @@ inline void nans_stay(const TileValues& before, TileValues& after) {
 /// instructions on a tile of sums, all of them in one chain; from_zero says that the sums are all
 /// 0.
 template <class Products>
-void sum_steps(const GemmModel& g, std::span<const SumStep> steps, const TileValues& c,
-               TileValues* stack, const Products& products) {
+void sum_steps(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
+               const TileValues& c, TileValues* stack, const Products& products) {
   std::array<Format, most_accumulators> held;
   std::size_t depth = 0;
   bool from_zero = false;
@@ -88,6 +107,11 @@ void sum_steps(const GemmModel& g, std::span<const SumStep> steps, const TileVal
       case StepKind::add:
         --depth;
         add_values(stack[depth - 1], stack[depth], step.format);
+        held[depth - 1] = step.format;
+        break;
+      case StepKind::add_scaled:
+        --depth;
+        add_scaled_values(g.sum.scaling, stack[depth - 1], stack[depth], x.scales, step.first);
         held[depth - 1] = step.format;
         break;
       case StepKind::convert:

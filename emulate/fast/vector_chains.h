@@ -252,7 +252,7 @@ struct VectorChainsKernel {
     const bool fused = g.model.recipe == Recipe::fma_chain;
     const bool pairs = g.model.recipe == Recipe::pairwise;
     ProductTile some = x;
-    sum_steps(g, steps, c, stack, [&](const SumStep& step, TileValues& sums, bool) {
+    sum_steps(g, steps, x, c, stack, [&](const SumStep& step, TileValues& sums, bool) {
       some.first = x.first + step.first;
       const std::size_t n = product_count(g, step.instructions);
       if (in == ChainIn::binary32) return add_values<OwnStep>(fused, n, some, sums);

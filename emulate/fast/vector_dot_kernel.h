@@ -98,7 +98,7 @@ struct VectorDotBlocksKernel {
   static void sum(const GemmModel& g, std::span<const SumStep> steps, const ProductTile& x,
                   const TileValues& c, TileValues* stack) {
     VectorDotBlocks<V> blocks(g, x);
-    sum_steps(g, steps, c, stack, [&](const SumStep& step, TileValues& sums, bool from_zero) {
+    sum_steps(g, steps, x, c, stack, [&](const SumStep& step, TileValues& sums, bool from_zero) {
       blocks.run(x.first + step.first, step.instructions, sums, from_zero);
     });
   }

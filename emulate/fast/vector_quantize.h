@@ -410,11 +410,11 @@ struct VectorQuantizer {
     for (; done + group <= call.n; done += group) {
       for (const std::byte* const next : call.next) {
         if (next == nullptr) break;
-        const std::byte* const from = next + done * sizeof(T);
-        for (std::size_t k = 0; k < group * sizeof(T); k += 64) V::prefetch(from + k);
+        const std::byte* const ahead = next + done * sizeof(T);
+        for (std::size_t k = 0; k < group * sizeof(T); k += 64) V::prefetch(ahead + k);
         // The page behind is touched early, so that its address is known when its turn comes.
         constexpr std::size_t page = 4096;
-        if (done * sizeof(T) % page < group * sizeof(T)) V::prefetch(from + page);
+        if (done * sizeof(T) % page < group * sizeof(T)) V::prefetch(ahead + page);
       }
       Rounded rounded;
       std::byte* const to_here = out + done * size;

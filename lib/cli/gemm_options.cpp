@@ -5,6 +5,7 @@
 
 #include "emulate/attributes.h"
 #include "emulate/gemm_model.h"
+#include "lib/block/scale_layout.h"
 #include "lib/cli/rule_options.h"
 #include "lib/cli/suggestions.h"
 #include "lib/instruction/instruction_name.h"
@@ -131,6 +132,33 @@ void add_gemm_options(App app, GemmOptions& o) {
   app.add_flag("--c-first", o.c_first,
                "sums begin with C (default: they begin with 0, and the epilogue adds C)")
       .group(order);
+  app.add_option("--scale-run", o.files.scale_run,
+                 "how many elements of K share a scale in --a-scale and --b-scale where these are "
+                 "of blocks (default: as their shapes say; the instruction's where it multiplies "
+                 "by scales)")
+      .group(order);
+  app.add_option("--scale-layout", o.files.scale_layout,
+                 "in which order the scales of blocks lie in their files")
+      .one_of(words_of_table(scale_layouts))
+      .capture_default_str()
+      .group(order);
+  app.add_option(
+         "--promote-scales", o.promote_scales,
+         "ORDER[:rounded]: how a promotion multiplies the accumulator by scales of blocks "
+         "before it is added to the register: by the product of both (together), or by one "
+         "after the other (a-first, b-first). The last product and the sum are one fma, or, "
+         "with :rounded, the product is rounded first. DeepGEMM has together, Triton's "
+         "kernels a-first")
+      .suggest([] {
+        std::vector<std::string> out;
+        for (const std::string_view name : scale_order_names) {
+          out.emplace_back(name);
+          out.push_back(out.back() + ":rounded");
+        }
+        return out;
+      })
+      .capture_default_str()
+      .group(order);
   const char* const epilogue = "The epilogue: D = alpha·sum + beta·C + bias";
   app.add_option("--alpha", o.alpha, "factor of the sum").capture_default_str().group(epilogue);
   app.add_option("--beta", o.beta, "factor of C; with 0, C is not read")
@@ -141,13 +169,25 @@ void add_gemm_options(App app, GemmOptions& o) {
       .suggest_files()
       .group(epilogue);
   app.add_option("--a-scale", o.files.a_scale,
-                 "file of scales in binary32, one for each row of A or one for all: the sum is "
+                 "file of scales, one for each row of A or one for all, in binary32: the sum is "
                  "multiplied by them; a product of integers then ends in f32 or as --out-format "
-                 "says (default: none)")
+                 "says. Or one for each block, of shape (M/rows, K/run), such as (M, K/128): the "
+                 "instruction multiplies by them if it has scales, else the promotion, by default "
+                 "after each run (default: none)")
       .suggest_files()
       .group(epilogue);
   app.add_option("--b-scale", o.files.b_scale,
-                 "file of scales in binary32, one for each column of B or one for all")
+                 "file of scales, one for each column of B or one for all; or of blocks, K along "
+                 "the axis that it has in the file of B")
+      .suggest_files()
+      .group(epilogue);
+  app.add_option(
+         "--a-tensor-scale", o.files.a_tensor_scale,
+         "scale of all of A beside those of blocks, such as NVFP4's: a number, or a file of "
+         "one; the finished sum is multiplied by it")
+      .suggest_files()
+      .group(epilogue);
+  app.add_option("--b-tensor-scale", o.files.b_tensor_scale, "the same of B")
       .suggest_files()
       .group(epilogue);
   app.add_option("--scale-order", o.scale_order,

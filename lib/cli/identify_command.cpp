@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/block/scale_layout.h"
 #include "lib/cli/command.h"
 #include "lib/cli/gemm_options.h"
 #include "lib/cli/progress.h"
@@ -39,6 +40,13 @@ std::vector<InputPath> inputs_of(const RunFiles& files) {
   add("--bias", files.bias);
   add("--a-scale", files.a_scale);
   add("--b-scale", files.b_scale);
+  const auto add_scales = [&](const char* name, const std::vector<std::string>& list) {
+    for (const std::string& text : list) {
+      if (!scale_number(text)) out.push_back({name, file_of(text)});
+    }
+  };
+  add_scales("--a-tensor-scale", files.a_tensor_scale);
+  add_scales("--b-tensor-scale", files.b_tensor_scale);
   add("--a-zero-point", files.a_zero_point);
   add("--b-zero-point", files.b_zero_point);
   add("--d", files.d);
@@ -94,10 +102,19 @@ void define_identify(App app, int& status) {
   file("--c", files.c, "file of the matrix C, of shape (M, N), if the kernel added one");
   file("--bias", files.bias, "file of the bias, of shape (N,), if the kernel added one");
   file("--a-scale", files.a_scale,
-       "file of the scales in binary32 by which the kernel multiplied sums, one for each row of A "
-       "or "
-       "one for all");
-  file("--b-scale", files.b_scale, "the same of the columns of B");
+       "file of the scales by which the kernel multiplied sums, in binary32, one for each row of "
+       "A or one for all; or of the scales of blocks of K, of shape (M/rows, K/run)");
+  file("--b-scale", files.b_scale,
+       "the same of the columns of B; scales of blocks have K along the axis that B has it");
+  file("--a-tensor-scale", files.a_tensor_scale,
+       "scale of all of A beside those of blocks, such as NVFP4's: a number, or a file of one");
+  file("--b-tensor-scale", files.b_tensor_scale, "the same of B");
+  app.add_option("--scale-run", files.scale_run,
+                 "how many elements of K share a scale of a block (default: as the shapes say)");
+  app.add_option("--scale-layout", files.scale_layout,
+                 "in which order the scales of blocks lie in their files")
+      .one_of(words_of_table(scale_layouts))
+      .capture_default_str();
   file(
       "--a-zero-point", files.a_zero_point,
       "file of integers that the kernel subtracted from the elements of A, one for each row or one "

@@ -33,6 +33,14 @@ struct Record {
   std::vector<bool> taken = {};  ///< taken[i]: k = i took part
   ExactNumber products = {};
   bool finite = true;  ///< whether every operand is a finite number
+  /// The products of the scales of each promotion, in their order; nothing where one is no number.
+  std::vector<std::optional<ExactNumber>> factors = {};
+  std::size_t promotions = 0;
+  std::optional<ExactNumber> promoted = {};  ///< what a promotion that has begun multiplies
+  /// What was known when the last promotion had ended: all since then is multiplied by its factor.
+  ErrorsByCause settled = {};
+  ExactNumber settled_products = {};
+  std::size_t settled_steps = 0;
 
   int k() const { return static_cast<int>(out.a.size()); }
   void take(int place, bool number, const ExactNumber& product) {
@@ -43,6 +51,29 @@ struct Record {
   void take_c(const Typed& c) {
     finite = finite && is_number(c);
     if (finite) products += value_of(c);
+  }
+  /// Ends a promotion by scales: of the sum before it, and of what it gave.
+  void promote(const Typed& before, const Typed& result) {
+    const std::optional<ExactNumber>& factor = factors[promotions++];
+    finite = finite && factor.has_value();
+    const ExactNumber by = factor.value_or(ExactNumber{});
+    const auto scale = [&by](ExactNumber& all, const ExactNumber& kept) {
+      all = kept + by * (all - kept);
+    };
+    scale(out.errors.alignment, settled.alignment);
+    scale(out.errors.floor, settled.floor);
+    scale(out.errors.blocks, settled.blocks);
+    scale(out.errors.operations, settled.operations);
+    scale(products, settled_products);
+    if (is_number(before) && is_number(result)) {
+      out.errors.operations += value_of(result) - value_of(before) - by * *promoted;
+    }
+    for (; settled_steps < out.steps.size(); ++settled_steps) {
+      if (auto* block = std::get_if<ExplainedBlock>(&out.steps[settled_steps])) block->factor = by;
+    }
+    settled = out.errors;
+    settled_products = products;
+    promoted = {};
   }
   void accumulate(const Typed& x) {
     accumulator = x;
@@ -66,6 +97,10 @@ ExplainedTerm explained(const TracedTerm& x, Record& record, bool is_first) {
   term.a = out.a[at];
   term.b = out.b[at];
   record.take(x.place, is_number(term.a) && is_number(term.b), term.exact);
+  const auto group = static_cast<std::size_t>(out.model.scaling.group);
+  for (std::size_t i = 1; i < group && at + i < record.taken.size(); ++i) {
+    record.taken[at + i] = true;
+  }
   return term;
 }
 
@@ -151,9 +186,16 @@ struct Recorder {
       const bool number = is_number(a) && is_number(b);
       record->take(step.place, number, number ? value_of(a) * value_of(b) : ExactNumber{});
     }
+    const bool is_scaled_promotion = x.role == Role::promote && !record->factors.empty();
+    if (is_scaled_promotion) {
+      const Typed& acc = record->accumulator;
+      if (!record->promoted) record->promoted = is_number(acc) ? value_of(acc) : ExactNumber{};
+      if (x.action == Action::multiply_add) record->promote(step.operands[2], step.result);
+      if (x.action == Action::add) record->promote(step.operands[0], step.result);
+    }
     if (!is_epilogue(x.role)) {
       out.sum = step.result;
-      if (step.error) out.errors.operations += *step.error;
+      if (step.error && !is_scaled_promotion) out.errors.operations += *step.error;
     }
     record->accumulate(step.result);
     out.steps.emplace_back(std::move(step));
@@ -187,15 +229,18 @@ struct Recorder {
   }
 };
 
-/// A visitor that collects the formats of the accumulators at the marks of an element.
+/// A visitor that collects the formats of the accumulators at the marks of an element, and the
+/// runs of K whose scales its promotions multiply by.
 struct MarkedFormats {
   const GemmModel& g;
   std::vector<Format> out = {};
+  std::vector<int> runs = {};
 
   void push_zero(const Format& f) { out.push_back(f); }
   void push_c(const Format& f) { out.push_back(f); }
   void products(const InstructionPlaces& /*unused*/) { out.push_back(g.types.c); }
   void add(const Format& /*unused*/, Role /*unused*/) {}
+  void add_scaled(const Format& /*unused*/, int run) { runs.push_back(run); }
   void convert(const Format& /*unused*/, Role /*unused*/) {}
 };
 
@@ -307,6 +352,15 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
   MarkedFormats marked{g};
   walk_sum(g, element.k, element.place, marked);
   Record record{.out = out, .marked = marked.out, .taken = std::vector<bool>(k)};
+  for (const int run : marked.runs) {
+    std::optional<ExactNumber> factor = exact_number(false, 1, 0);
+    for (const std::uint32_t* scales : {element.a_runs, element.b_runs}) {
+      if (scales == nullptr || !factor) continue;
+      const Typed scale{scales[run], binary32};
+      factor = is_number(scale) ? std::optional(*factor * value_of(scale)) : std::nullopt;
+    }
+    record.factors.push_back(factor);
+  }
   out.result = {gemm_element(g, element, Recorder{&record}), g.epilogue.out};
   if (c_in_sum) record.take_c(*out.c);
   finish(out, record);

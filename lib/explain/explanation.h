@@ -56,6 +56,7 @@ struct ExplainedBlock {
   Rounding rounding = Rounding::toward_zero;
   Typed result{};
   std::optional<ExactNumber> rounding_error = {};  ///< result - sum, if the result is finite
+  ExactNumber factor = exact_number(1);  ///< by which a promotion multiplies the accumulator
 
   /// Returns the signed sum of what is cut off the terms.
   ExactNumber cut() const;

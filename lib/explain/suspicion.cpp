@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/explain/explanation_words.h"
 
@@ -53,18 +54,36 @@ class Suspect {
 
   void steps() {
     int number = 0;
+    const ExplainedBlock* last = nullptr;
     for (const Step& step : x_.steps) {
-      if (const auto* operation = std::get_if<ExplainedOperation>(&step)) chained(*operation);
+      if (const auto* operation = std::get_if<ExplainedOperation>(&step)) {
+        chained(*operation);
+        if (last != nullptr) promoted(*operation, number, *last);
+      }
       const auto* block = std::get_if<ExplainedBlock>(&step);
       if (block == nullptr || block->special) continue;
       ++number;
+      last = block;
+      const ExactNumber of_sum = std::exchange(factor_, factor_ * block->factor);
       for (std::size_t i = 1; i < block->terms.size(); ++i) product(block->terms[i]);
-      if (is_number(block->result)) {
+      factor_ = of_sum;
+      // A sum that a promotion multiplies by scales is none of D's.
+      const bool is_sum = block->factor == exact_number(1);
+      if (is_sum && is_number(block->result)) {
         consider(factor_ * value_of(block->result) - value_of(x_.result),
                  fmt::format("the sum after block {}, {}: did it stop there?", number,
                              places_text(*block)));
       }
     }
+  }
+  /// A promotion by scales, after a block.
+  void promoted(const ExplainedOperation& x, int number, const ExplainedBlock& last) {
+    const bool ends = x.action == Action::add || x.action == Action::multiply_add;
+    if (x.role != Role::promote || !ends || !is_number(x.result)) return;
+    if (last.factor == exact_number(1)) return;
+    consider(
+        factor_ * value_of(x.result) - value_of(x_.result),
+        fmt::format("the sum after block {}, {}: did it stop there?", number, places_text(last)));
   }
   void product(const ExplainedTerm& term) {
     if (term.kind != Kind::finite) return;

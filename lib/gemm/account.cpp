@@ -278,7 +278,8 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
         std::string(model.epilogue.activation == Activation::relu ? "relu" : "activation") +
         " out");
   }
-  if (!operands.a_scale.empty() || !operands.b_scale.empty() || model.epilogue.bias_first) {
+  if (!operands.a_scale.empty() || !operands.b_scale.empty() || operands.runs.any() ||
+      model.epilogue.bias_first) {
     throw Error(
         "an account is of D = alpha·sum + beta·C + bias: leave scales and --bias-first out");
   }

@@ -62,8 +62,8 @@ AccountLanesPlan account_lanes_plan(const GemmModel& model, const GemmOperands& 
   const Epilogue& e = model.epilogue;
   out.plain_epilogue = x.c.empty() && x.bias.empty() && e.alpha == 1 && !e.saturate &&
                        is_ieee(e.out) && e.is_direct() && e.rounding == Rounding::ties_to_even;
-  if (x.k == 0 || is_streamed(model) || !fast::is_predecodable(model.model, types) ||
-      !has_known_rounding(model)) {
+  if (x.k == 0 || is_streamed(model) || scale_run(model) != 0 ||
+      !fast::is_predecodable(model.model, types) || !has_known_rounding(model)) {
     return out;
   }
   out.product_bits = fast::block_operand(model.model, types.a).fraction_bits() +

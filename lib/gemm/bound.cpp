@@ -4,6 +4,8 @@
 // the walk of error_walk.h.
 #include "lib/gemm/bound.h"
 
+#include <algorithm>
+
 #include "lib/gemm/error_walk.h"
 #include "lib/gemm/loss.h"
 #include "lib/text/error.h"
@@ -19,6 +21,28 @@ std::optional<Upper> gamma(int k) {
   constexpr int bits = 64;
   const uint128 rest = inverse - n;
   return Upper(((static_cast<uint128>(n) << bits) + rest - 1) / rest, -bits);
+}
+
+/// Returns the sum of |a·b| times the scales of each run of K, all of which are finite.
+ExactSum scaled_products(const GemmModel& model, const GemmElement<std::uint64_t>& x) {
+  SignedSum out;
+  for (int first = 0, run = scale_run(model), at = 0; first < x.k; first += run, ++at) {
+    SignedSum sum;
+    for (int i = first; i < std::min(first + run, x.k); ++i) {
+      const Exact a = number_of(x.a[i], model.types.a), b = number_of(x.b[i], model.types.b);
+      if (a.kind != Kind::finite || b.kind != Kind::finite) continue;
+      sum.add(false, a.significand * b.significand, a.exponent + b.exponent);
+    }
+    for (const std::uint32_t* scales : {x.a_runs, x.b_runs}) {
+      if (scales == nullptr) continue;
+      const Exact scale = number_of(scales[at], binary32);
+      sum = scale.kind == Kind::finite
+                ? sum.times(false, static_cast<std::uint64_t>(scale.significand), scale.exponent)
+                : SignedSum();
+    }
+    out.add(sum);
+  }
+  return out.magnitude();
 }
 
 /// Of a model with relu: the bounds are those without it, since it brings no two numbers further
@@ -54,13 +78,18 @@ ElementBound bound_of(const GemmModel& model, const GemmElement<std::uint64_t>& 
   walk_sum(model, element.k, element.place, walk);
   walk.finish();
   // What a sum lost counts times the factors that follow, of which losses have alpha alone.
-  const bool is_scaled = element.has_a_scale || element.has_b_scale || model.epilogue.bias_first;
-  const SignedSum& exact = is_scaled ? walk.exact() : error.exact;
+  const bool has_factors = element.has_a_scale || element.has_b_scale || scale_run(model) != 0 ||
+                           model.epilogue.bias_first;
+  const SignedSum& exact = has_factors ? walk.exact() : error.exact;
   out.negative = exact.is_negative();
   out.exact = exact.magnitude();
-  out.error = is_scaled ? error_of(model, out, out.result) : error.difference.magnitude();
-  for (const TermLoss& x : losses.terms) {
-    if (!x.addend) out.products.add(x.significand, x.exponent);
+  out.error = has_factors ? error_of(model, out, out.result) : error.difference.magnitude();
+  if (scale_run(model) != 0) {
+    out.products = scaled_products(model, element);
+  } else {
+    for (const TermLoss& x : losses.terms) {
+      if (!x.addend) out.products.add(x.significand, x.exponent);
+    }
   }
   out.bound = walk.bound();
   out.any_order = walk.any_order();

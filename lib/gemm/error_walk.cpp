@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "lib/gemm/loss.h"
 
@@ -50,6 +51,10 @@ Upper cut_of(const Addend& x, int unit) {
 
 ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element)
     : g_(model), x_(element) {
+  if (scale_run(g_) != 0) {
+    measure_scaled();
+    return;
+  }
   const bool fused = is_fused(g_.model);
   for (int i = 0; i < x_.k; ++i) {
     if (!fused) {
@@ -70,6 +75,39 @@ ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& e
 ErrorWalk::ErrorWalk(const GemmModel& model, const GemmElement<std::uint64_t>& element,
                      const SignedSum& exact, const Upper& bound, const Format& format)
     : g_(model), x_(element), stack_{{exact, bound, bound, format}} {}
+
+/// Sets the bounds of magnitudes under scales of runs of K.
+void ErrorWalk::measure_scaled() {
+  const bool in_instruction = is_scaled(g_.model);
+  const int run = scale_run(g_);
+  const auto scale = [&](const std::uint32_t* runs, int at) {
+    return runs == nullptr ? Upper(1, 0) : magnitude_of(number_of(runs[at], binary32));
+  };
+  const auto exponent = [&](const std::uint32_t* runs, int at) {
+    const Format& f = g_.model.scaling.format;
+    return runs == nullptr ? 0 : addend_of(detail::scale_code(runs[at], f), f).exponent;
+  };
+  for (int first = 0; first < x_.k; first += run) {
+    Upper sum;
+    int largest = std::numeric_limits<int>::min();
+    for (int i = first; i < std::min(first + run, x_.k); ++i) {
+      const Exact product = scalar_product(x_.a[i], x_.b[i]);
+      sum += magnitude_of(product);
+      if (product.kind != Kind::finite || !is_fused(g_.model)) continue;
+      largest = std::max(
+          largest, g_.model.scaling.group != 0 ? 0 : this->product(x_.a[i], x_.b[i]).exponent);
+    }
+    const int at = first / run;
+    if (in_instruction && largest != std::numeric_limits<int>::min()) {
+      largest += exponent(x_.a_runs, at) + exponent(x_.b_runs, at);
+    }
+    largest_exponent_ = std::max(largest_exponent_, largest);
+    before_scales_ = std::max(before_scales_, sum);
+    magnitude_ += sum * scale(x_.a_runs, at) * scale(x_.b_runs, at);
+  }
+  if (in_instruction) before_scales_ = magnitude_;
+  if (g_.sum.c_first && x_.has_c) magnitude_ += magnitude_of(number_of(x_.c, g_.c));
+}
 
 /// Returns the product as a term of a fused block. The expanded recipe multiplies in binary16,
 /// where subnormals of FP8 are normal numbers.
@@ -150,7 +188,21 @@ void ErrorWalk::add(const Format& f, Role) {
   rounds(f, Rounding::ties_to_even);
 }
 
+void ErrorWalk::add_scaled(const Format& f, int run) {
+  const auto scale = [&](const std::uint32_t* runs) {
+    return runs == nullptr ? std::optional<Exact>() : number_of(runs[run], binary32);
+  };
+  const PromotionScaling& how = g_.sum.scaling;
+  const Upper in_any_order = std::exchange(magnitude_, before_scales_);
+  multiply_by(scale(x_.a_runs), scale(x_.b_runs), how.order, f);
+  if (!how.fused) rounds(f, Rounding::ties_to_even);
+  magnitude_ = in_any_order;
+  add(f, Role::promote);
+}
+
 void ErrorWalk::products(const InstructionPlaces& place) {
+  const bool waits = g_.sum.scaling.share != 0;
+  const Upper in_any_order = waits ? std::exchange(magnitude_, before_scales_) : magnitude_;
   convert(g_.types.c, Role::narrow);
   std::array<std::uint64_t, 256> a, b;
   std::size_t n = 0;
@@ -168,10 +220,16 @@ void ErrorWalk::products(const InstructionPlaces& place) {
   }
   const DotTypes types = types_of_sums(g_.model, g_.types);
   if (g_.model.c_last) start({}, types.c);
-  sum_products(types, Codes(a).first(n), Codes(b).first(n));
+  if (is_scaled(g_.model)) {
+    const detail::InstructionScales scales = detail::gathered_scales(g_, x_, place);
+    scaled_chain(types, Codes(a).first(n), Codes(b).first(n), scales.of());
+  } else {
+    sum_products(types, Codes(a).first(n), Codes(b).first(n));
+  }
   top().format = types.d;
   if (g_.model.c_last) add(types.d, Role::c_last);
   convert(g_.types.d, Role::narrow);
+  magnitude_ = in_any_order;
 }
 
 void ErrorWalk::sum_products(const DotTypes& types, Codes a, Codes b) {
@@ -205,6 +263,28 @@ void ErrorWalk::fused_chain(const DotTypes& types, Codes a, Codes b) {
     const std::size_t n = std::min(block, a.size() - first);
     for (std::size_t i = 0; i < n; ++i) products[i] = product(a[first + i], b[first + i]);
     fused_block(std::span(products).first(n), c, types.d);
+    c = types.d;
+  }
+}
+
+/// The blocks of an instruction that is scaled: their terms are products, or exact sums of groups
+/// of them, times scales.
+void ErrorWalk::scaled_chain(const DotTypes& types, Codes a, Codes b, const DotScales& scales) {
+  const BlockScaling& how = g_.model.scaling;
+  const auto block = static_cast<std::size_t>(g_.model.block);
+  const auto step = static_cast<std::size_t>(how.group == 0 ? 1 : how.group);
+  Format c = with_wide_c(types).c;
+  std::array<Addend, 256> terms{};
+  for (std::size_t first = 0; first < a.size(); first += block) {
+    const std::size_t end = std::min(first + block, a.size());
+    std::size_t n = 0;
+    for (std::size_t at = first; at < end; at += step) {
+      const Addend scale = scale_product(how, scales, static_cast<int>(at) / how.share);
+      terms[n++] = how.group == 0 ? product_of(product(a[at], b[at]), scale)
+                                  : scaled_group(types, a.data() + at, b.data() + at,
+                                                 static_cast<int>(std::min(step, end - at)), scale);
+    }
+    fused_block(std::span(terms).first(n), c, types.d);
     c = types.d;
   }
 }
@@ -296,30 +376,39 @@ void ErrorWalk::scale(const Exact& alpha) {
   const Upper factor = magnitude_of(alpha);
   accumulator.error = accumulator.error * factor;
   accumulator.any_order = accumulator.any_order * factor;
+  magnitude_ = magnitude_ * factor;
 }
 
-/// Multiplies by the scales of the row and of the column, all but the last rounding, which is that
-/// of alpha·sum.
-void ErrorWalk::take_scales() {
+/// Multiplies by scales of A and of B, in format f, all but the last rounding.
+void ErrorWalk::multiply_by(const std::optional<Exact>& a, const std::optional<Exact>& b,
+                            ScaleOrder order, const Format& f) {
   constexpr Rounding nearest = Rounding::ties_to_even;
-  const Format& f = g_.epilogue.compute;
-  const Exact a = x_.has_a_scale ? number_of(x_.a_scale, binary32) : Exact{};
-  const Exact b = x_.has_b_scale ? number_of(x_.b_scale, binary32) : Exact{};
-  const bool both = x_.has_a_scale && x_.has_b_scale;
-  if (!both) return scale(x_.has_a_scale ? a : b);
-  if (g_.epilogue.scales != ScaleOrder::together) {
-    const bool a_first = g_.epilogue.scales == ScaleOrder::a_first;
-    scale(a_first ? a : b);
-    rounds(f, nearest);
-    return scale(a_first ? b : a);
+  if (!a || !b) {
+    if (a || b) scale(a ? *a : *b);
+    return;
   }
-  const Upper lost = rounding_error(magnitude_of(times(a, b)), f, nearest);
+  if (order != ScaleOrder::together) {
+    const bool a_first = order == ScaleOrder::a_first;
+    scale(a_first ? *a : *b);
+    rounds(f, nearest);
+    return scale(a_first ? *b : *a);
+  }
+  const Upper lost = rounding_error(magnitude_of(times(*a, *b)), f, nearest);
   const Upper of_own = lost * (top().exact.upper() + top().error);
   const Upper of_any = lost * largest_in_any_order();
-  scale(a);
-  scale(b);
+  scale(*a);
+  scale(*b);
   top().error += of_own;
   top().any_order += of_any;
+}
+
+/// Multiplies by the scales of the row and of the column; the last rounding is that of alpha·sum.
+void ErrorWalk::take_scales() {
+  const auto scale = [](bool has, std::uint64_t bits) {
+    return has ? number_of(bits, binary32) : std::optional<Exact>();
+  };
+  multiply_by(scale(x_.has_a_scale, x_.a_scale), scale(x_.has_b_scale, x_.b_scale),
+              g_.epilogue.scales, g_.epilogue.compute);
 }
 
 void ErrorWalk::finish() {

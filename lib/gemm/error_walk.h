@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,7 @@ class ErrorWalk {
   void push_c(const Format& f);
   void products(const InstructionPlaces& place);
   void add(const Format& f, Role);
+  void add_scaled(const Format& f, int run);
   void convert(const Format& f, Role, Rounding rounding = Rounding::ties_to_even);
 
  private:
@@ -63,6 +65,8 @@ class ErrorWalk {
   void start(const Exact& value, const Format& f);
   void rounds(const Format& f, Rounding rounding);
   void scale(const Exact& alpha);
+  void multiply_by(const std::optional<Exact>& a, const std::optional<Exact>& b, ScaleOrder order,
+                   const Format& f);
   void take_scales();
   void increase(const Exact& value);
 
@@ -72,6 +76,8 @@ class ErrorWalk {
   void sum_products(const DotTypes& types, Codes a, Codes b);
   void fused_chain(const DotTypes& types, Codes a, Codes b);
   void fused_block(std::span<const Addend> products, const Format& c, const Format& d);
+  void scaled_chain(const DotTypes& types, Codes a, Codes b, const DotScales& scales);
+  void measure_scaled();
   void scalar_chain(const Format& d, Codes a, Codes b);
   void pairwise(const Format& d, Codes a, Codes b);
   void integers(Codes a, Codes b);
@@ -80,6 +86,8 @@ class ErrorWalk {
   const GemmElement<std::uint64_t>& x_;
   bool is_finished_ = false;  ///< the walk is over, and the epilogue follows
   Upper magnitude_;           ///< bound of every partial sum's magnitude, in any order
+  /// Under a promotion's scales: such a bound for a sum that is not yet multiplied by them.
+  Upper before_scales_;
   int largest_exponent_ = std::numeric_limits<int>::min();  ///< largest exponent of a product
   /// Largest exponent with which a product of zero takes part in the alignment, in models in which
   /// it does; it is taken as if it were in every block.

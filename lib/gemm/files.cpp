@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
 #include <cstring>
 #include <map>
 #include <span>
@@ -136,6 +138,59 @@ std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& f
   return std::move(array.elements);
 }
 
+/// Returns what --scale-run says, or 0.
+std::size_t length_of_runs(const std::string& text) {
+  if (text.empty()) return 0;
+  std::size_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  constexpr std::size_t most = std::size_t{1} << 20;
+  if (error == std::errc{} && end == text.data() + text.size() && out > 0 && out <= most) {
+    return out;
+  }
+  throw Error("--scale-run " + printable(text) + ": give a number of elements of K, as 128");
+}
+
+/// Reads the scales of A, or of B.
+void read_scales_of(const GemmFiles& files, bool of_b, std::size_t run, const Format& format,
+                    const ScalesOfLines& out) {
+  const std::string& where = of_b ? files.b_scale : files.a_scale;
+  const std::string& whole = of_b ? files.b_tensor_scale : files.a_tensor_scale;
+  const std::string what = of_b ? "--b-scale" : "--a-scale";
+  const std::size_t lines = of_b ? out.n : out.m;
+  std::vector<std::uint64_t>& of_lines = of_b ? out.b_scale : out.a_scale;
+  if (run == 0) run = length_of_runs(files.scale_run);
+  const bool in_order = files.scale_layout == GemmFiles{}.scale_layout;
+  if (!where.empty() && run == 0 && in_order && !are_block_scales(where, lines)) {
+    of_lines = read_scales(where, what, lines);
+  } else if (!where.empty()) {
+    LineScales scales = read_block_scales({where, what, lines, out.k,
+                                           of_b ? !files.transposed_b : files.transposed_a, run,
+                                           files.scale_layout, format});
+    if (out.runs.length != 0 && out.runs.length != scales.length) {
+      throw error_in(where, fmt::format("scales of {} elements of K", scales.length),
+                     fmt::format("A's are of {}", out.runs.length));
+    }
+    out.runs.length = scales.length;
+    (of_b ? out.runs.b : out.runs.a) = std::move(scales.codes);
+  }
+  if (whole.empty()) return;
+  const std::string option = of_b ? "--b-tensor-scale" : "--a-tensor-scale";
+  if (!of_lines.empty()) {
+    throw Error(option + " goes with scales of blocks; those of " + what + " are of lines");
+  }
+  const std::optional<float> number = scale_number(whole);
+  of_lines.assign(
+      lines, number ? std::bit_cast<std::uint32_t>(*number) : read_scales(whole, option, 1)[0]);
+}
+
+/// Lets the model multiply by scales of blocks where it promotes, if its instruction does not.
+void promote_by_scales(const GemmOperands& x, GemmModel& model) {
+  if (!x.runs.any() || is_scaled(model.model)) return;
+  model.sum.scaling.share = static_cast<int>(x.runs.length);
+  if (model.sum.promote_every != 0) return;
+  model.sum.promote_every = std::max(1, static_cast<int>(x.runs.length) / model.k);
+}
+
 }  // namespace
 
 std::optional<Rounding> operand_rounding(std::string_view name) {
@@ -192,6 +247,18 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
   return out;
 }
 
+std::optional<float> scale_number(const std::string& text) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+void read_product_scales(const GemmFiles& files, std::size_t run, const Format& format,
+                         const ScalesOfLines& out) {
+  for (const bool of_b : {false, true}) read_scales_of(files, of_b, run, format, out);
+}
+
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
   const std::optional<Rounding> round = operand_rounding(files.round);
   Lines a = read_lines(files.a, model.types.a, {"A", round}, files.transposed_a);
@@ -216,9 +283,15 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
     }
     out.bias = read_shaped(*files.bias, model.bias, {"the bias"}, {out.n});
   }
-  if (!files.a_scale.empty()) out.a_scale = read_scales(files.a_scale, "--a-scale", out.m);
-  if (!files.b_scale.empty()) out.b_scale = read_scales(files.b_scale, "--b-scale", out.n);
-  if (!integers) return out;
+  const bool scaled = is_scaled(model.model);
+  read_product_scales(files, static_cast<std::size_t>(scaled ? scale_run(model) : 0),
+                      scaled ? model.model.scaling.format : binary32,
+                      {out.m, out.n, out.k, out.a_scale, out.b_scale, out.runs});
+  if (!integers) {
+    promote_by_scales(out, model);
+    return out;
+  }
+  if (out.runs.any()) throw Error("a product of integers has scales of rows and columns only");
   ZeroPoints zeros;
   if (!files.a_zero_point.empty()) {
     zeros.a = read_zero_points(files.a_zero_point, "--a-zero-point", out.m);

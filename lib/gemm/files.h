@@ -52,6 +52,10 @@ struct GemmFiles {
   std::optional<std::string> c = {}, bias = {};  ///< (M, N) and (N,)
   /// Scales and zero points (scales.h), empty: none: of A's rows and of B's columns.
   std::string a_scale = {}, b_scale = {}, a_zero_point = {}, b_zero_point = {};
+  /// Scales of a whole matrix that has scales of blocks, too: numbers, or files of one.
+  std::string a_tensor_scale = {}, b_tensor_scale = {};
+  std::string scale_layout = "row_major";  ///< of scales of blocks (lib/block/scale_layout.h)
+  std::string scale_run = {};  ///< elements of K that share such a scale; empty: as shapes say
   bool transposed_a = false, transposed_b = false;
   /// ReadArray::round for a and b by a name of the rounding, empty: none. C and the bias are never
   /// rounded.
@@ -64,7 +68,23 @@ std::optional<Rounding> operand_rounding(std::string_view name);
 /// Returns the option that rounds operands so: "--round", or "--round=ties_to_away".
 std::string round_option(Rounding rounding);
 
-/// Reads the operands. model.c and model.bias become the formats of the files' dtypes, or the
+/// Returns the number that a scale of a whole matrix is, unless it is the name of a file.
+std::optional<float> scale_number(const std::string& text);
+
+/// Reads the scales of lines, of runs of K and of whole matrices into `out`, a GemmOperands or
+/// KernelRun that has its m, n and k. Of an instruction that multiplies by scales, those of runs
+/// are numbers of its format and have its length; `run` is 0 otherwise.
+struct ScalesOfLines {
+  std::size_t m, n, k;
+  std::vector<std::uint64_t>&a_scale, &b_scale;
+  RunScales& runs;
+};
+void read_product_scales(const GemmFiles& files, std::size_t run, const Format& format,
+                         const ScalesOfLines& out);
+
+/// Reads the operands. By scales of blocks that the instruction does not multiply by, the model
+/// multiplies where it promotes: its sum.scaling and, unless it is set, promote_every follow from
+/// them. model.c and model.bias become the formats of the files' dtypes, or the
 /// accumulator's where a file holds bits. Of a product of integers, zero points and a bias of s32
 /// are added to C, with which its sums begin. Throws Error as read_array does, and if shapes do not
 /// fit together, a matrix is empty, or K is above 2^30.

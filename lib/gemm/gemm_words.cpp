@@ -81,7 +81,9 @@ void set_order(GemmModel& g, const std::string& text) {
 }
 
 bool has_scales(const GemmOptions& o) {
-  return !o.files.a_scale.empty() || !o.files.b_scale.empty();
+  const GemmFiles& x = o.files;
+  return !x.a_scale.empty() || !x.b_scale.empty() || !x.a_tensor_scale.empty() ||
+         !x.b_tensor_scale.empty();
 }
 
 /// Whether an integer product ends in floating point.
@@ -109,13 +111,21 @@ void check_integer(const GemmOptions& o) {
       "--a-scale or --b-scale, or leave those options out");
 }
 
-ScaleOrder scale_order_of(const std::string& word) {
+ScaleOrder scale_order_of(const std::string& option, const std::string& word) {
   const auto row = std::ranges::find(scale_order_names, word);
   if (row != scale_order_names.end()) {
     return static_cast<ScaleOrder>(row - scale_order_names.begin());
   }
-  throw Error("--scale-order " + printable(word) + ": no such choice" +
+  throw Error(option + " " + printable(word) + ": no such choice" +
               did_you_mean(word, scale_order_names) + "; there are " + listed(scale_order_names));
+}
+
+/// Reads ORDER[:rounded] of --promote-scales.
+PromotionScaling promotion_scaling_of(const std::string& text) {
+  constexpr std::string_view rounded = ":rounded";
+  const bool is_rounded = text.ends_with(rounded);
+  const std::string order = is_rounded ? text.substr(0, text.size() - rounded.size()) : text;
+  return {.order = scale_order_of("--promote-scales", order), .fused = !is_rounded};
 }
 
 Activation activation_of(const GemmOptions& o) {
@@ -164,7 +174,7 @@ void set_epilogue(Epilogue& e, const GemmOptions& o) {
   if (!o.sum_format.empty()) e.sum = format_of(o.sum_format);
   if (!o.out_through.empty()) e.through = format_of(o.out_through);
   e.activation = activation_of(o);
-  e.scales = scale_order_of(o.scale_order);
+  e.scales = scale_order_of("--scale-order", o.scale_order);
   e.bias_first = o.bias_first;
 }
 
@@ -204,6 +214,7 @@ NamedGemm model_of(const GemmOptions& o) {
     return out;
   }
   if (!o.promote_every.empty()) set_promotion(g, o.promote_every);
+  g.sum.scaling = promotion_scaling_of(o.promote_scales);
   set_splits(g, o.splits);
   if (!o.partial.empty()) g.sum.partial = format_of(o.partial);
   if (!o.reduce_in.empty()) set_sums_of_parts(g, format_of(o.reduce_in));
@@ -272,12 +283,17 @@ void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) 
 }
 
 std::vector<InputPath> inputs_of(const GemmOptions& o) {
+  const auto file_of_scale = [](const std::string& text) {
+    return scale_number(text) ? std::string() : file_of(text);
+  };
   return {{"A", file_of(o.files.a)},
           {"B", file_of(o.files.b)},
           {"C", file_of(o.c)},
           {"--bias", file_of(o.bias)},
           {"--a-scale", file_of(o.files.a_scale)},
           {"--b-scale", file_of(o.files.b_scale)},
+          {"--a-tensor-scale", file_of_scale(o.files.a_tensor_scale)},
+          {"--b-tensor-scale", file_of_scale(o.files.b_tensor_scale)},
           {"--a-zero-point", file_of(o.files.a_zero_point)},
           {"--b-zero-point", file_of(o.files.b_zero_point)}};
 }

@@ -33,6 +33,7 @@ struct GemmOptions {
   bool relu = false;
   std::string activation = "none";
   std::string scale_order = "a-first";
+  std::string promote_scales = "together";  ///< how scales of blocks multiply: ORDER[:rounded]
   bool bias_first = false;
   RuleChoice rules;
 };

@@ -10,6 +10,7 @@
 
 #include "emulate/attributes.h"
 #include "emulate/stream_k.h"
+#include "lib/gemm/sum_program.h"
 #include "lib/text/error.h"
 
 namespace binade {
@@ -177,6 +178,72 @@ void check_splits(const Accumulation& sum) {
   }
 }
 
+void check_scaling(const GemmModel& g) {
+  const BlockScaling& x = g.model.scaling;
+  const PromotionScaling& promotion = g.sum.scaling;
+  require_known("sum.scaling.order", promotion.order, scale_order_names);
+  require_in_range({"sum.scaling.share", promotion.share, 0, most_split_run});
+  if (promotion.share != 0 && g.sum.promote_every == 0) {
+    throw Error("GemmModel: sum.scaling is what a promotion multiplies by; set promote_every, too");
+  }
+  if (!is_scaled(g.model)) return;
+  if (promotion.share != 0) {
+    throw Error("GemmModel: the instruction multiplies by scales already; leave sum.scaling out");
+  }
+  constexpr int least_share = 16;
+  require_in_range({"model.scaling.share", x.share, least_share, g.k});
+  require_in_range({"model.scaling.group", x.group, 0, x.share});
+  if (x.format != e8m0 && x.format != ue4m3) {
+    throw Error("GemmModel: model.scaling.format is e8m0 or ue4m3");
+  }
+  const int products = g.model.sparse_group == 0 ? g.k : g.k / 2;
+  const auto divides = [](int one, int other) { return one == 0 || other % one == 0; };
+  if (!divides(x.share, products) || !divides(x.group, x.share) ||
+      !divides(x.share, g.model.block) || g.model.recipe != Recipe::fused_block) {
+    throw Error(
+        "GemmModel: model.scaling.share divides the products of a block and of an instruction, and "
+        "its group the share, of a fused_block");
+  }
+}
+
+/// Throws unless each promotion, or each group of an instruction's operands that share a scale,
+/// takes products of one run of K.
+void check_runs(const GemmModel& g, const AddedMatrices& added) {
+  const auto run = static_cast<std::size_t>(scale_run(g));
+  if (added.run != 0 && added.run != run) {
+    throw Error("GemmModel: the model multiplies by " +
+                (run == 0 ? std::string("no scales of runs of K")
+                          : "scales of " + std::to_string(run) + " elements of K") +
+                ", and the operands have scales of " + std::to_string(added.run));
+  }
+  if (added.run == 0) return;
+  SumProgram program;
+  const GemmModel here = model_of_tile(g, static_cast<int>(added.k), {});
+  walk_sum(here, static_cast<int>(added.k), {}, program);
+  std::size_t first = 0;
+  const auto end_group = [&](std::size_t end) {
+    int of = -1;
+    for (; first < end; ++first) {
+      if (program.order[first] < 0) continue;
+      const int mine = program.order[first] / static_cast<int>(run);
+      if (of >= 0 && mine != of) {
+        throw Error("GemmModel: products of K " + std::to_string(of) + " and " +
+                    std::to_string(mine) + " in runs of " + std::to_string(run) +
+                    " are multiplied by one scale; let the order of the sum keep runs together");
+      }
+      of = mine;
+    }
+  };
+  if (is_scaled(g.model)) {
+    while (first < program.order.size()) end_group(first + run);
+    return;
+  }
+  for (const SumStep& step : program.steps) {
+    if (step.kind != StepKind::products) continue;
+    end_group(step.first + static_cast<std::size_t>(step.instructions * g.k));
+  }
+}
+
 }  // namespace
 
 void check(const GemmModel& g, const AddedMatrices& added) {
@@ -196,6 +263,8 @@ void check(const GemmModel& g, const AddedMatrices& added) {
     throw Error("GemmModel: sum.promote_halves has no effect without promote_every; set both");
   }
   check_splits(g.sum);
+  check_scaling(g);
+  check_runs(g, added);
   const auto adds_products = [](const Split& split) { return split.tail_mul_add.has_value(); };
   if (g.k != 1 && std::ranges::any_of(g.sum.splits, adds_products)) {
     throw Error("GemmModel: tail_mul_add of a split is for instructions of one product, as fma.rn");

@@ -86,6 +86,15 @@ std::string counted(int n, const char* noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
+/// Returns how a promotion multiplies by scales: "times the product of both scales of 128 elements
+/// of K, added by fma".
+std::string words_of(const PromotionScaling& how) {
+  constexpr std::array<std::string_view, 3> by{"A's scale, then B's", "B's scale, then A's",
+                                               "the product of both scales"};
+  return fmt::format("times {} of {} elements of K, {}", by[static_cast<std::size_t>(how.order)],
+                     how.share, how.fused ? "added by fma" : "rounded, then added");
+}
+
 /// Returns the numbers of the parts as a listed split adds them: "2-0-1".
 std::string listed_order(const Split& split) {
   std::string out;
@@ -418,6 +427,11 @@ std::string spelled(const KOrder& order) {
   return order.second_first ? out + ":second-first" : out;
 }
 
+std::string spelled(const PromotionScaling& how) {
+  return std::string(scale_order_names[static_cast<std::size_t>(how.order)]) +
+         (how.fused ? "" : ":rounded");
+}
+
 std::string options_of(const GemmModel& g) {
   const GemmModel usual = plain(g.model, g.types, g.k);
   std::vector<std::string> out;
@@ -431,6 +445,9 @@ std::string options_of(const GemmModel& g) {
     if (g.sum.promote_halves != 0) every += ":halves" + std::to_string(g.sum.promote_halves);
     if (!usual_register) every += ":" + format_word(g.sum.promotion);
     option("--promote-every", every);
+  }
+  if (g.sum.scaling != PromotionScaling{.share = g.sum.scaling.share}) {
+    option("--promote-scales", spelled(g.sum.scaling));
   }
   for (const Split& split : g.sum.splits) {
     if (split.parts > 1) option("--split", spelled(split));
@@ -483,6 +500,10 @@ std::string order_text(const GemmModel& g) {
     if (g.sum.promote_halves != 0) {
       out.back() += fmt::format(", the last two halved by {}", g.sum.promote_halves);
     }
+    if (g.sum.scaling.share != 0) out.back() += ", " + words_of(g.sum.scaling);
+  }
+  if (is_scaled(g.model)) {
+    out.push_back(fmt::format("scales of {} elements of K in the instruction", scale_run(g)));
   }
   if (g.sum.c_first) out.emplace_back("begins with C");
   const Epilogue& e = g.epilogue;

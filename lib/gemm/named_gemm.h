@@ -56,6 +56,8 @@ Split parse_split(std::string_view text);
 KOrder parse_k_order(std::string_view text);
 std::string spelled(const Split& split);
 std::string spelled(const KOrder& order);
+/// Spells the value of --promote-scales.
+std::string spelled(const PromotionScaling& how);
 
 /// Returns the options of `binade gemm` that make this order and epilogue, without the instruction:
 /// "" for the plain order, "--promote-every 4 --split 2:16:pairs".

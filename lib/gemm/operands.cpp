@@ -26,6 +26,8 @@ void check(const OperandSizes& x) {
   require_elements("bias", x.bias, x.bias == 0 ? 0 : x.n);
   require_elements("a_scale", x.a_scale, x.a_scale == 0 ? 0 : x.m);
   require_elements("b_scale", x.b_scale, x.b_scale == 0 ? 0 : x.n);
+  require_elements("runs.a", x.a_runs, x.a_runs == 0 ? 0 : x.m * x.runs);
+  require_elements("runs.b", x.b_runs, x.b_runs == 0 ? 0 : x.n * x.runs);
 }
 
 }  // namespace binade

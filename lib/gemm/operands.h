@@ -14,6 +14,22 @@
 
 namespace binade {
 
+/// Scales of runs of K, `length` elements each but a shorter last one: those of A's rows and of
+/// B's columns, line after line, in binary32. A matrix without scales has none.
+struct RunScales {
+  std::size_t length = 0;
+  std::vector<std::uint32_t> a = {}, b = {};
+
+  bool any() const { return !a.empty() || !b.empty(); }
+  /// Returns how many runs a line of k elements has.
+  std::size_t count(std::size_t k) const { return length == 0 ? 0 : (k + length - 1) / length; }
+  /// Returns the scales of a line, or null.
+  const std::uint32_t* of_line(const std::vector<std::uint32_t>& scales, std::size_t line,
+                               std::size_t k) const {
+    return scales.empty() ? nullptr : scales.data() + line * count(k);
+  }
+};
+
 /// Returns what an element of D is made of: line i of a, line j of b, c at its place.
 template <class Matrices>
 GemmElement<std::uint64_t> element_of(const Matrices& x, std::size_t i, std::size_t j,
@@ -29,7 +45,9 @@ GemmElement<std::uint64_t> element_of(const Matrices& x, std::size_t i, std::siz
           x.b_scale.empty() ? 0 : x.b_scale[j],
           !x.a_scale.empty(),
           !x.b_scale.empty(),
-          {i, j, x.m, x.n}};
+          {i, j, x.m, x.n},
+          x.runs.of_line(x.runs.a, i, x.k),
+          x.runs.of_line(x.runs.b, j, x.k)};
 }
 
 /// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot
@@ -40,6 +58,7 @@ struct GemmOperands {
   std::size_t m = 0, n = 0, k = 0;
   std::vector<std::uint64_t> a, b, c, bias;
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
+  RunScales runs = {};
 
   /// Returns what element (i, j) of D is made of.
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
@@ -51,6 +70,7 @@ struct GemmOperands {
 struct OperandSizes {
   std::size_t m = 0, n = 0, k = 0;
   std::size_t a = 0, b = 0, c = 0, bias = 0, a_scale = 0, b_scale = 0;
+  std::size_t a_runs = 0, b_runs = 0, runs = 0;  ///< scales of runs, and how many a line has
 };
 template <class Matrices>
 OperandSizes sizes_of(const Matrices& x) {
@@ -58,13 +78,16 @@ OperandSizes sizes_of(const Matrices& x) {
   if constexpr (requires { x.a_scale; }) {
     out.a_scale = x.a_scale.size();
     out.b_scale = x.b_scale.size();
+    out.a_runs = x.runs.a.size();
+    out.b_runs = x.runs.b.size();
+    out.runs = x.runs.count(x.k);
   }
   return out;
 }
 
-/// Throws Error unless a has m·k elements, b k·n, c m·n or none, the bias n or none, and the scales
-/// m and n or none, where m and n are from 1 to 2^31 and k is at most 2^30. gemm(), account() and
-/// check_gemm() call this first.
+/// Throws Error unless a has m·k elements, b k·n, c m·n or none, the bias n or none, the scales m
+/// and n or none, and those of runs as many for each line as it has runs, or none, where m and n
+/// are from 1 to 2^31 and k is at most 2^30. gemm(), account() and check_gemm() call this first.
 void check(const OperandSizes& x);
 
 /// Throws Error, which begins with the name of a matrix, if it has another number of elements than

@@ -10,7 +10,9 @@
 #include <bit>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <span>
 
 #include "lib/gemm/code_words.h"
 #include "lib/gemm/special_terms.h"
@@ -112,6 +114,42 @@ PreparedProduct::PreparedProduct(const GemmModel& model, const ProductShape& sha
   for (std::size_t first = 0; first < places_.size(); first += k) {
     for (std::size_t i = 0; i < k; ++i) places_[first + i] = program_.order[first + place[i]];
   }
+  const auto run = static_cast<std::size_t>(scale_run(model));
+  if (run == 0) return;
+  run_count_ = (shape.k + run - 1) / run;
+  if (!is_scaled(model.model)) {
+    runs_.resize(run_count_);
+    std::iota(runs_.begin(), runs_.end(), 0);
+    return;
+  }
+  for (std::size_t first = 0; first < places_.size(); first += run) {
+    const auto some = std::span(places_).subspan(first, run);
+    const auto at = std::ranges::find_if(some, [](std::int32_t x) { return x >= 0; });
+    runs_.push_back(at == some.end() ? -1 : *at / static_cast<std::int32_t>(run));
+  }
+}
+
+/// Returns the scales of lines, run_count_ each, in groups of `height` lines: [group][run][line];
+/// nothing for null, which are all 1.
+std::vector<std::uint32_t> PreparedProduct::grouped_scales(const std::uint32_t* scales,
+                                                           std::size_t lines,
+                                                           std::size_t height) const {
+  if (scales == nullptr) return {};
+  const DotModel& model = epilogue_.model.model;
+  const auto taken = [&](std::uint32_t scale) {
+    return is_scaled(model) ? detail::scale_code(scale, model.scaling.format) : scale;
+  };
+  const std::uint32_t one = taken(std::bit_cast<std::uint32_t>(1.0F));
+  const std::size_t n = runs_.size();
+  std::vector<std::uint32_t> out((lines + height - 1) / height * n * height, one);
+  for (std::size_t line = 0; line < lines; ++line) {
+    std::uint32_t* const to = out.data() + line / height * n * height + line % height;
+    for (std::size_t at = 0; at < n; ++at) {
+      if (runs_[at] < 0) continue;
+      to[at * height] = taken(scales[line * run_count_ + static_cast<std::size_t>(runs_[at])]);
+    }
+  }
+  return out;
 }
 
 /// The matrices of a product, or of a box of D; c, bias and scales are null if there is none.
@@ -121,15 +159,23 @@ struct PreparedProduct::Matrices {
   const std::uint64_t *c = nullptr, *bias = nullptr;
   const std::uint64_t *a_scale = nullptr, *b_scale = nullptr;
   ElementPlace place{0, 0, a.count, b.count};
+  /// Scales of runs of K, `runs` for each line.
+  const std::uint32_t *a_runs = nullptr, *b_runs = nullptr;
+  std::size_t runs = 0;
 
   /// Returns those of a box of this many rows and columns, whose first element is (i, j).
   Matrices box(std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) const {
-    const auto behind = [](const std::uint64_t* x, std::size_t at) {
-      return x == nullptr ? x : x + at;
-    };
-    return {a.some(i, rows), b.some(j, columns), behind(c, i * place.columns + j),
-            behind(bias, j), behind(a_scale, i), behind(b_scale, j),
-            at(i, j)};
+    const auto behind = [](const auto* x, std::size_t at) { return x == nullptr ? x : x + at; };
+    return {a.some(i, rows),
+            b.some(j, columns),
+            behind(c, i * place.columns + j),
+            behind(bias, j),
+            behind(a_scale, i),
+            behind(b_scale, j),
+            at(i, j),
+            behind(a_runs, i * runs),
+            behind(b_runs, j * runs),
+            runs};
   }
   ElementPlace at(std::size_t i, std::size_t j) const {
     return {place.row + i, place.column + j, place.rows, place.columns};
@@ -145,7 +191,9 @@ struct PreparedProduct::Matrices {
             .b_scale = b_scale == nullptr ? 0 : b_scale[j],
             .has_a_scale = a_scale != nullptr,
             .has_b_scale = b_scale != nullptr,
-            .place = at(i, j)};
+            .place = at(i, j),
+            .a_runs = a_runs == nullptr ? nullptr : a_runs + i * runs,
+            .b_runs = b_runs == nullptr ? nullptr : b_runs + j * runs};
   }
 };
 
@@ -185,6 +233,22 @@ void PreparedProduct::convert(TileSums& sums, const ProductTile& tile, const For
   }
 }
 
+/// Adds to sums of `of_left` those of `of_right` times the scales of the step's run of K.
+void PreparedProduct::add_scaled(const SumStep& step, const ProductTile& tile, TileSums& left,
+                                 const TileSums& right, const Format& of_left,
+                                 const Format& of_right) const {
+  const auto columns = static_cast<std::size_t>(tile.column_count);
+  const std::uint32_t *const a = tile.scales.rows, *const b = tile.scales.columns;
+  std::array<std::uint32_t, group_columns> of_row;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tile.row_count); ++i) {
+    if (a != nullptr) of_row.fill(a[step.first * group_rows + i]);
+    const RowScales scales{epilogue_.model.sum.scaling, a == nullptr ? a : of_row.data(),
+                           b == nullptr ? b : b + step.first * group_columns};
+    kernels_->add_scaled_sums({left[i].data(), columns, of_left},
+                              {right[i].data(), columns, of_right}, scales, step.format);
+  }
+}
+
 void PreparedProduct::run_encodings(const Tile& tile, TileSums* stack, TileMask& left) const {
   const std::size_t rows = tile.rows(), columns = tile.columns();
   const GemmModel& g = epilogue_.model;
@@ -217,6 +281,12 @@ void PreparedProduct::run_encodings(const Tile& tile, TileSums* stack, TileMask&
           kernels_->add_sums({stack[depth - 1][i].data(), columns, held[depth - 1]},
                              {stack[depth][i].data(), columns, held[depth]}, step.format);
         }
+        held[depth - 1] = step.format;
+        break;
+      case StepKind::add_scaled:
+        --depth;
+        add_scaled(step, tile.products, stack[depth - 1], stack[depth], held[depth - 1],
+                   held[depth]);
         held[depth - 1] = step.format;
         break;
       case StepKind::convert:
@@ -359,7 +429,11 @@ std::uint64_t PreparedProduct::element(const DecodedOperands& operands, std::siz
   pack(operands.b, j, true, space.column.data());
   TileMask left{};
   std::uint64_t d = 0;
-  const ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
+  const std::vector<std::uint32_t> a_runs = grouped_scales(x.a_runs, 1, group_rows);
+  const std::vector<std::uint32_t> b_runs = grouped_scales(x.b_runs, 1, group_columns);
+  ProductTile tile{space.row.data(), space.column.data(), places_.size(), 0, 0, 1, 1};
+  tile.scales = {a_runs.empty() ? nullptr : a_runs.data(),
+                 b_runs.empty() ? nullptr : b_runs.data()};
   run({.products = tile,
        .place = x.place,
        .c = x.has_c ? &x.c : nullptr,
@@ -405,8 +479,15 @@ void PreparedProduct::box(const Matrices& x, Out* d, const Done& done,
   std::mutex reporting;
   // With sparse operands an infinity or a NaN of b may meet an a that is left out, and then is in
   // no product.
-  const bool drops =
-      reading_.packing.specials == SpecialOperands::dropped && reading_.packing.sparse_group == 0;
+  // Of sums that are multiplied by scales, they give what the scales make of them.
+  const bool drops = reading_.packing.specials == SpecialOperands::dropped &&
+                     reading_.packing.sparse_group == 0 && run_count_ == 0;
+  const std::vector<std::uint32_t> row_scales = grouped_scales(x.a_runs, m, group_rows);
+  const std::vector<std::uint32_t> column_scales = grouped_scales(x.b_runs, n, group_columns);
+  const auto scales_of = [this](const std::vector<std::uint32_t>& scales, std::size_t number,
+                                std::size_t height) {
+    return scales.empty() ? nullptr : scales.data() + number * height * runs_.size();
+  };
   const auto tile = [&](std::size_t at, std::size_t slot) {
     const std::size_t group = at % down, panel = at / down;
     const std::size_t i = group * group_rows, j = panel * group_columns;
@@ -426,6 +507,8 @@ void PreparedProduct::box(const Matrices& x, Out* d, const Done& done,
     some.products.detours = &here.vectors;
     some.products.of_rows = rows.range;
     some.products.of_columns = columns.range;
+    some.products.scales = {scales_of(row_scales, group, group_rows),
+                            scales_of(column_scales, panel, group_columns)};
     TileMask left{};
     const bool any_unusable = (rows.unusable[group] | columns.unusable[panel]) != 0;
     TileSpecials specials;
@@ -480,7 +563,10 @@ std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x, const Gem
            .c = x.c.empty() ? nullptr : x.c.data(),
            .bias = x.bias.empty() ? nullptr : x.bias.data(),
            .a_scale = x.a_scale.empty() ? nullptr : x.a_scale.data(),
-           .b_scale = x.b_scale.empty() ? nullptr : x.b_scale.data()},
+           .b_scale = x.b_scale.empty() ? nullptr : x.b_scale.data(),
+           .a_runs = x.runs.a.empty() ? nullptr : x.runs.a.data(),
+           .b_runs = x.runs.b.empty() ? nullptr : x.runs.b.data(),
+           .runs = x.runs.count(x.k)},
           d.data(), progress ? Done(report) : Done(), detours);
   return d;
 }

@@ -93,6 +93,10 @@ class PreparedProduct {
   void finish_values(const Tile& tile, std::size_t row, const float* sums, Out* d) const;
   void run_encodings(const Tile& tile, TileSums* stack, TileMask& left) const;
   void convert(TileSums& sums, const ProductTile& tile, const Format& from, const Format& to) const;
+  void add_scaled(const SumStep& step, const ProductTile& tile, TileSums& left,
+                  const TileSums& right, const Format& of_left, const Format& of_right) const;
+  std::vector<std::uint32_t> grouped_scales(const std::uint32_t* scales, std::size_t lines,
+                                            std::size_t height) const;
   /// Returns an element as `gemm_element` computes it.
   std::uint64_t defined(const GemmElement<std::uint64_t>& x) const;
   std::uint64_t defined(const Matrices& x, std::size_t i, std::size_t j) const;
@@ -102,10 +106,14 @@ class PreparedProduct {
   OperandReading reading_;
   SumProgram program_;
   std::vector<std::int32_t> places_;  // k of each packed operand, or -1
-  std::size_t depth_ = 0;             // most accumulators at once
-  std::uint64_t nan_ = 0;             // encoding of a finished sum that is a NaN
-  EpiloguePlan epilogue_;             // holds the model too
-  Quantizer output_{};                // rounds to D's format
+  // The runs of K whose scales multiply, in the kernel's order (TileScales), or -1; and how many
+  // runs a line has.
+  std::vector<std::int32_t> runs_;
+  std::size_t run_count_ = 0;
+  std::size_t depth_ = 0;  // most accumulators at once
+  std::uint64_t nan_ = 0;  // encoding of a finished sum that is a NaN
+  EpiloguePlan epilogue_;  // holds the model too
+  Quantizer output_{};     // rounds to D's format
 };
 
 }  // namespace binade

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads vectors that go with rows or columns, and makes zero points an addend of the sum.
+// Reads vectors that go with rows or columns and scales that go with blocks, and makes zero points
+// an addend of the sum.
 #include "lib/gemm/scales.h"
 
 #include <fmt/format.h>
@@ -8,10 +9,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/block/scale_layout.h"
 #include "lib/gemm/files.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -40,7 +43,111 @@ std::vector<std::uint32_t> line_sums(const std::vector<std::uint64_t>& codes, st
   return out;
 }
 
+/// Returns how many neighbours share a scale where `parts` scales are of n: the power of two from
+/// `least` on of which there are so many parts, the smallest one, else a divisor of n; 0: none.
+std::size_t shared_by(std::size_t n, std::size_t parts, std::size_t least) {
+  if (parts == n) return 1;
+  if (parts == 0 || parts > n) return 0;
+  for (std::size_t size = least; size / 2 < n; size *= 2) {
+    if ((n + size - 1) / size == parts) return size;
+  }
+  return n % parts == 0 ? n / parts : 0;
+}
+
+/// Scales in the order of their file, the grid that its shape says, and their format.
+struct FileScales {
+  std::vector<std::uint64_t> codes;
+  ScaleGrid grid;
+  Format format = binary32;
+  bool bytes = false;  ///< integers, which are bits of a format of 8
+};
+
+FileScales read_file_scales(const BlockScaleFile& x, const ScaleLayout& layout) {
+  FileScales out{.codes = {}, .grid = {}, .format = x.format};
+  if (layout.word == 1) {
+    out.bytes = x.format == binary32 && integer_format(x.where) == u8;
+    if (out.bytes) out.format = e8m0;
+    Array array = read_array(x.where, out.format, {.what = x.what, .may_round = false});
+    const std::vector<std::uint64_t>& shape = array.shape;
+    out.grid = {shape.size() == 2 ? shape[0] : 1,
+                shape.size() == 2 ? shape[1] : array.elements.size()};
+    out.codes = std::move(array.elements);
+    return out;
+  }
+  out.format = e8m0;
+  for (const std::uint64_t word :
+       read_array(x.where, s32, {.what = x.what, .may_round = false}).elements) {
+    for (std::size_t i = 0; i < layout.word; ++i) out.codes.push_back(word >> (8 * i) & 0xFF);
+  }
+  out.grid = {1, out.codes.size()};
+  return out;
+}
+
+const ScaleLayout& layout_of(const std::string& name) {
+  if (const ScaleLayout* const layout = find_scale_layout(name)) return *layout;
+  std::vector<std::string_view> names;
+  for (const ScaleLayout& row : scale_layouts) names.push_back(row.name);
+  throw Error("--scale-layout " + printable(name) + ": no such order" + did_you_mean(name, names) +
+              "; there are " + listed(names));
+}
+
 }  // namespace
+
+bool are_block_scales(const std::string& where, std::size_t lines) {
+  const OpenedTensor tensor = open_tensor(where);
+  const std::vector<std::uint64_t>& shape = tensor.info().shape;
+  if (shape.size() != 2) return false;
+  const std::uint64_t all = shape[0] * shape[1];
+  const bool is_vector = shape[0] == 1 || shape[1] == 1;
+  return !is_vector || (all != 1 && all != lines);
+}
+
+LineScales read_block_scales(const BlockScaleFile& x) {
+  const ScaleLayout& layout = layout_of(x.layout);
+  const bool plain = layout.name == scale_layouts[0].name;
+  if (!plain && x.length == 0) {
+    throw Error("--scale-run is missing: in the order " + x.layout +
+                " the shape does not tell how many elements of K share a scale; as 32");
+  }
+  constexpr std::size_t least = 16;  // of a block that the shape leaves open
+  FileScales file = read_file_scales(x, layout);
+  ScaleGrid& grid = file.grid;
+  std::vector<std::uint64_t>& codes = file.codes;
+  if (plain && x.transposed) std::swap(grid.rows, grid.columns);
+  LineScales out{x.length == 0 ? shared_by(x.k, grid.columns, least) : x.length, {}};
+  const std::size_t runs = out.length == 0 ? 0 : (x.k + out.length - 1) / out.length;
+  std::size_t height = plain ? shared_by(x.lines, grid.rows, least) : 1;
+  if (!plain) {
+    const ScaleGrid own{x.lines, runs}, filled = layout.filled(own);
+    if (filled.rows * filled.columns == codes.size()) {
+      codes = row_by_row<std::uint64_t>(layout, own, codes);
+      grid = own;
+    } else {
+      height = 0;
+    }
+  }
+  if (height == 0 || runs != grid.columns) {
+    const std::string of_k =
+        x.length == 0 ? std::string() : fmt::format(" of {} elements of K", x.length);
+    throw error_in(x.where, fmt::format("{} scales", codes.size()),
+                   fmt::format("{} of {} lines of {} elements is a number, one for each line, or "
+                               "one for each block{}",
+                               x.what, x.lines, x.k, of_k));
+  }
+  constexpr std::size_t nvfp4_run = 16;  // whose scales are ue4m3
+  if (file.bytes && out.length == nvfp4_run) file.format = ue4m3;
+  for (std::uint64_t& code : codes) code = convert(code, file.format, binary32).bits;
+  out.codes.resize(x.lines * runs);
+  const bool down = plain && x.transposed;
+  for (std::size_t line = 0; line < x.lines; ++line) {
+    const std::size_t row = line / height;
+    for (std::size_t run = 0; run < runs; ++run) {
+      const std::size_t at = down ? run * grid.rows + row : row * grid.columns + run;
+      out.codes[line * runs + run] = static_cast<std::uint32_t>(codes[at]);
+    }
+  }
+  return out;
+}
 
 std::vector<std::uint64_t> read_scales(const std::string& where, const std::string& what,
                                        std::size_t lines) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What stands beside the matrices of a quantized product: scales and zero points, of a whole matrix
-// or of each row of A and each column of B.
+// or of each row of A and each column of B; and scales of blocks of K.
 //
 //     (a - za) · (b - zb), summed over k     = sum - za·Σb - zb·Σa + K·za·zb
 //     K = 2, a = 5 7, za = 3, b = 2 1        = 17 - 3·3 = 8 = 2·2 + 4·1
@@ -21,6 +21,32 @@ namespace binade {
 /// another number of them; `what` names the option.
 std::vector<std::uint64_t> read_scales(const std::string& where, const std::string& what,
                                        std::size_t lines);
+
+/// Where scales of blocks of a matrix lie in their file.
+struct BlockScaleFile {
+  std::string where, what;       ///< the tensor, and the name of the option
+  std::size_t lines = 0, k = 0;  ///< of the matrix: rows of A or columns of B, and elements each
+  bool transposed = false;       ///< the file has K first, as the scales of a B of (K, N)
+  std::size_t length = 0;        ///< elements of K that share a scale; 0: by the shape
+  std::string layout = "row_major";  ///< in which order they lie (lib/block/scale_layout.h)
+  Format format = binary32;          ///< of which they are numbers, or bits
+};
+
+/// Scales of each line's runs of K, one line after the other.
+struct LineScales {
+  std::size_t length = 0;            ///< of a run
+  std::vector<std::uint32_t> codes;  ///< in binary32
+};
+
+/// Returns whether the tensor's shape, beside a matrix of so many lines, is that of scales of
+/// blocks: two dimensions, and not one scale for each line or a single one.
+bool are_block_scales(const std::string& where, std::size_t lines);
+
+/// Reads scales of blocks of lines by runs of K: a matrix of one scale for each. Where the shape
+/// leaves the size of blocks open, powers of two are taken. A tensor of bytes holds e8m0, and in
+/// the layout deepgemm four of them are an int32; of runs of 16 elements bytes are ue4m3. Throws
+/// Error as read_array does, and if the shape is of no blocks of the matrix.
+LineScales read_block_scales(const BlockScaleFile& file);
 
 /// Reads zero points in the same shapes: integers of 8 to 64 bits that an s32 holds.
 std::vector<std::int32_t> read_zero_points(const std::string& where, const std::string& what,

@@ -24,7 +24,7 @@ struct SumProgram {
     std::size_t now = 0, most = 0;
     for (const SumStep& step : steps) {
       if (step.kind == StepKind::push_zero || step.kind == StepKind::push_c) ++now;
-      if (step.kind == StepKind::add) --now;
+      if (step.kind == StepKind::add || step.kind == StepKind::add_scaled) --now;
       most = std::max(most, now);
     }
     return most;
@@ -32,6 +32,9 @@ struct SumProgram {
 
   void push_zero(const Format& f) { steps.push_back({StepKind::push_zero, f, {}, 0, 0}); }
   void push_c(const Format& f) { steps.push_back({StepKind::push_c, f, {}, 0, 0}); }
+  void add_scaled(const Format& f, int run) {
+    steps.push_back({StepKind::add_scaled, f, {}, static_cast<std::size_t>(run), 0});
+  }
   void add(const Format& f, Role role) { steps.push_back({StepKind::add, f, role, 0, 0}); }
   void convert(const Format& f, Role role) { steps.push_back({StepKind::convert, f, role, 0, 0}); }
   void products(const InstructionPlaces& place) {

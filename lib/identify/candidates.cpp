@@ -30,6 +30,8 @@ constexpr std::array lanes{2, 4, 8, 16, 32, 64};  // lanes of a vector register 
 constexpr std::array unrolled{2, 3, 4, 5, 6, 8};
 // parts of a thread block's K, or of split-K around another split
 constexpr std::array slices{2, 4, 8};
+/// Parts of K, and the tiles of which they have whole numbers, where runs of K have scales.
+constexpr int most_parts_of_scales = 16, most_tile_of_scales = 512;
 /// Cache blocks of K in BLAS libraries are multiples of 8.
 constexpr int cache_block_step = 8;
 constexpr int most_cache_block = 1024;
@@ -39,6 +41,10 @@ class OrdersOfCore {
  public:
   OrdersOfCore(const Core& core, const KernelFacts& facts, Orders which)
       : plain_(core.plain), k_(static_cast<int>(facts.k)), out_(facts.types.d) {
+    if (facts.run != 0 || is_scaled(plain_.model)) {
+      with_scales(facts, which);
+      return;
+    }
     add(plain_.sum, 0);
     // Sums of integers are exact, so every order gives the same.
     if (which == Orders::plain || is_integer(plain_.types.d)) return;
@@ -53,6 +59,46 @@ class OrdersOfCore {
   std::vector<Order> take() { return std::move(orders_); }
 
  private:
+  /// Adds the orders under scales of runs of K: of an instruction that multiplies by them the plain
+  /// one and its splits into runs, of the others the same with promotions by scales, after each run
+  /// and more often.
+  void with_scales(const KernelFacts& facts, Orders which) {
+    std::vector<Order> plain{{plain_.sum, 0}};
+    for (int parts = 2; parts <= most_parts_of_scales && which == Orders::all; ++parts) {
+      const int unit = std::max(facts.run, plain_.k);
+      // Of parts of one run each the sums are those without a split, but for roundings.
+      for (int tile = unit; tile <= most_tile_of_scales && 2 * parts * tile <= k_; tile *= 2) {
+        plain.push_back({plain_.sum, 2});
+        plain.back().sum.splits[0] = {.parts = parts, .tile = tile};
+      }
+    }
+    const BlockScaling& own = plain_.model.scaling;
+    if (is_scaled(plain_.model)) {
+      const bool fits =
+          facts.run == scale_run(plain_) && (own.format == e8m0 ? facts.are_e8m0 : facts.are_ue4m3);
+      if (fits) orders_ = std::move(plain);
+      return;
+    }
+    const bool both = facts.has_a_runs && facts.has_b_runs;
+    for (const Order& order : plain) {
+      for (int n = facts.run / plain_.k; n >= 1; --n) {
+        if (facts.run % (n * plain_.k) != 0 || (plain_.k == 1 && n < facts.run)) continue;
+        for (const ScaleOrder of :
+             {ScaleOrder::together, ScaleOrder::a_first, ScaleOrder::b_first}) {
+          if (!both && of != ScaleOrder::together) continue;
+          for (const bool fused : {true, false}) {
+            Order x = order;
+            x.sum.promote_every = n;
+            x.sum.scaling = {facts.run, of, fused};
+            x.departures += (n * plain_.k == facts.run ? 0 : 1) +
+                            (of == ScaleOrder::together ? 0 : 1) + (fused ? 0 : 1);
+            orders_.push_back(x);
+          }
+        }
+      }
+    }
+  }
+
   /// Returns whether the core's products are rounded before they are added, or exact in its format.
   bool rounds_products() const {
     const DotTypes& t = plain_.types;
@@ -426,6 +472,7 @@ std::vector<Candidate> candidates_for(const std::vector<Core>& cores, const Kern
 
 std::vector<Candidate> rare_candidates_for(const std::vector<Core>& cores,
                                            const KernelFacts& facts) {
+  if (facts.run != 0) return {};
   return in_orders(cores, facts, {}, [&](const Core& core) {
     return rare_orders(core.plain, static_cast<int>(facts.k), facts.results);
   });

@@ -33,6 +33,12 @@ struct KernelFacts {
   bool is_below_smooth = true;  ///< whether one is below least_smooth
   Format results{};  ///< the narrowest format that is tried of which all numbers of D are
   bool has_a_scale = false, has_b_scale = false;
+  /// Elements of K that share a scale of a block, 0: none do, and which matrices have such scales.
+  int run = 0;
+  bool has_a_runs = false, has_b_runs = false;
+  /// Whether all scales of blocks are numbers, or NaNs, of the formats by which instructions
+  /// multiply.
+  bool are_e8m0 = false, are_ue4m3 = false;
 
   bool is_scaled() const { return has_a_scale || has_b_scale; }
 };

@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "lib/gemm/files.h"
 #include "lib/gemm/scales.h"
 #include "lib/identify/misread.h"
+#include "lib/identify/run_scales.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -322,27 +324,8 @@ class Changes {
         return std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(x))};
       };
     };
-    struct Power {
-      const char* words;
-      double (*as)(double);
-    };
-    constexpr std::array powers{
-        Power{"left out", [](double) { return 1.0; }},
-        Power{"applied twice", [](double x) { return x * x; }},
-        Power{"divided by, in place of multiplied", [](double x) { return 1 / x; }},
-        Power{"rounded up to powers of two",
-              [](double x) {
-                return std::copysign(std::exp2(std::ceil(std::log2(std::abs(x)))), x);
-              }},
-        Power{"rounded down to powers of two",
-              [](double x) {
-                return std::copysign(std::exp2(std::floor(std::log2(std::abs(x)))), x);
-              }},
-        Power{"rounded to powers of two, by their logarithm", [](double x) {
-                return std::copysign(std::exp2(std::round(std::log2(std::abs(x)))), x);
-              }}};
     const bool of_a = !run_.a_scale.empty(), of_b = !run_.b_scale.empty();
-    for (const Power& power : powers) {
+    for (const ScalePower& power : scale_powers) {
       const auto change = [&](bool a, bool b, const char* which) {
         Change& x = add(fmt::format("{} {}", which, power.words));
         if (a) x.a_scale = scales_to(run_.a_scale, power.as);
@@ -595,6 +578,17 @@ KernelCase part_of(const KernelCase& given, const Change& change,
   for (const std::size_t j : was.b_scale.empty() ? std::vector<std::size_t>{} : columns) {
     run.b_scale.push_back(change.b_scale ? change.b_scale(j) : was.b_scale[j]);
   }
+  run.runs.length = was.runs.length;
+  const std::size_t count = run.runs.count(run.k);
+  const auto add_runs = [&](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& all,
+                            std::size_t line, const auto& other) {
+    const std::uint32_t* const from = was.runs.of_line(all, line, was.k);
+    for (std::size_t at = 0; at < count && from != nullptr; ++at) {
+      to.push_back(other ? other(line, at) : from[at]);
+    }
+  };
+  for (const std::size_t i : rows) add_runs(run.runs.a, was.runs.a, i, change.a_runs);
+  for (const std::size_t j : columns) add_runs(run.runs.b, was.runs.b, j, change.b_runs);
   return out;
 }
 
@@ -628,6 +622,10 @@ std::optional<Change> rounded_d(const KernelCase& given) {
   return out;
 }
 
-std::vector<Change> usual_changes(const KernelCase& given) { return Changes(given).take(); }
+std::vector<Change> usual_changes(const KernelCase& given) {
+  std::vector<Change> out = Changes(given).take();
+  std::ranges::move(run_scale_changes(given), std::back_inserter(out));
+  return out;
+}
 
 }  // namespace binade

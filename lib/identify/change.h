@@ -31,6 +31,8 @@ struct Change {
   std::function<std::uint64_t(std::size_t j, std::size_t k)> b = {};  ///< in column j of B
   std::function<std::uint64_t(std::size_t at)> c = {}, d = {};
   std::function<std::uint64_t(std::size_t line)> a_scale = {}, b_scale = {};
+  /// Of a line's run of K, in binary32.
+  std::function<std::uint32_t(std::size_t line, std::size_t run)> a_runs = {}, b_runs = {};
   std::optional<Format> as_a = {}, as_b = {}, as_c = {}, as_d = {};
   std::vector<std::size_t> places = {};  ///< the k that are summed, in turn; empty: all
   bool without_c = false, without_bias = false;

@@ -10,6 +10,7 @@
 
 #include "emulate/integer_dot.h"
 #include "emulate/project.h"
+#include "lib/identify/run_scales.h"
 #include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 
@@ -19,6 +20,8 @@ namespace {
 constexpr std::size_t sample_lines = 28;  // rows and columns of a sample of a product
 constexpr std::size_t sample_dots = 512;  // elements of a sample of dots
 
+}  // namespace
+
 std::vector<double> numbers_of(const std::vector<std::uint64_t>& codes, const Format& f) {
   std::vector<double> out(codes.size());
   parallel_for(codes.size(), 1 << 12, [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -26,8 +29,6 @@ std::vector<double> numbers_of(const std::vector<std::uint64_t>& codes, const Fo
   });
   return out;
 }
-
-}  // namespace
 
 double median(std::vector<double> x) {
   if (x.empty()) return 0;
@@ -57,7 +58,7 @@ double number_in(std::uint64_t code, const Format& f) {
 
 NearSums near_sums(const KernelCase& x) {
   const KernelRun& run = x.run;
-  const std::vector<double> a = numbers_of(run.a, x.types.a), b = numbers_of(run.b, x.types.b);
+  const std::vector<double> a = scaled_numbers(x, false), b = scaled_numbers(x, true);
   NearSums out;
   out.found = numbers_of(run.d, x.types.d);
   out.exact.resize(run.size());

@@ -15,6 +15,7 @@ namespace binade {
 
 /// The number that an encoding holds, also of an integer format; NaN for a NaN.
 double number_in(std::uint64_t code, const Format& f);
+std::vector<double> numbers_of(const std::vector<std::uint64_t>& codes, const Format& f);
 
 /// A unit in the last place of a format at x; 1 of an integer format.
 double ulp_at(double x, const Format& f);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "emulate/project.h"
+#include "lib/identify/run_scales.h"
 #include "lib/number/spread_places.h"
 #include "lib/number/ulp_distance.h"
 
@@ -205,8 +206,9 @@ class Formulas {
     return sum;
   }
   double product(std::size_t at, std::size_t k) const {
-    return number_in(run_.a[run_.row(at) * run_.k + k], x_.types.a) *
-           number_in(run_.b[run_.column(at) * run_.k + k], x_.types.b);
+    const std::size_t i = run_.row(at), j = run_.column(at);
+    return run_factor(run_, false, i, k) * number_in(run_.a[i * run_.k + k], x_.types.a) *
+           run_factor(run_, true, j, k) * number_in(run_.b[j * run_.k + k], x_.types.b);
   }
   double scaled(std::size_t at, double sum) const {
     sum *= x_.epilogue.alpha;

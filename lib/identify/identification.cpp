@@ -141,6 +141,15 @@ std::optional<Identification> identify_rounded(Identification& plain, const Know
 
 }  // namespace
 
+/// Returns whether a format has all these scales.
+static bool holds_scales(const Format& f, const RunScales& scales) {
+  const auto holds = [&f](std::uint32_t scale) {
+    const bool is_nan = (scale & 0x7FFFFFFF) > 0x7F800000;
+    return is_nan || convert(scale, binary32, f).flags == 0;
+  };
+  return std::ranges::all_of(scales.a, holds) && std::ranges::all_of(scales.b, holds);
+}
+
 KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& runs,
                      const KnownEpilogue& epilogue) {
   KernelFacts facts{.types = types, .epilogue = epilogue};
@@ -150,7 +159,15 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
     facts.has_bias = facts.has_bias || !run.bias.empty();
     facts.has_a_scale = facts.has_a_scale || !run.a_scale.empty();
     facts.has_b_scale = facts.has_b_scale || !run.b_scale.empty();
+    facts.has_a_runs = facts.has_a_runs || !run.runs.a.empty();
+    facts.has_b_runs = facts.has_b_runs || !run.runs.b.empty();
+    if (run.runs.any()) facts.run = static_cast<int>(run.runs.length);
   }
+  const auto all_hold = [&](const Format& f) {
+    return std::ranges::all_of(runs, [&](const KernelRun& x) { return holds_scales(f, x.runs); });
+  };
+  facts.are_e8m0 = facts.run != 0 && all_hold(e8m0);
+  facts.are_ue4m3 = facts.run != 0 && all_hold(ue4m3);
   facts.is_negative = has_below(0, types.d, runs);
   facts.is_below_smooth = has_below(least_smooth, types.d, runs);
   facts.results = format_of_results(types.d, runs);

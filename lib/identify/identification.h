@@ -53,6 +53,8 @@ struct RunFiles {
   std::vector<std::string> a, b, c, bias, d;
   /// Scales and zero points of A's rows and of B's columns (lib/gemm/scales.h).
   std::vector<std::string> a_scale = {}, b_scale = {}, a_zero_point = {}, b_zero_point = {};
+  std::vector<std::string> a_tensor_scale = {}, b_tensor_scale = {};
+  std::string scale_layout = "row_major", scale_run = {};  ///< of scales of blocks (GemmFiles)
   /// Whether a product's a has shape (K, M), and its b (N, K).
   bool transposed_a = false, transposed_b = false;
   std::string types;  ///< types by PTX's names, "d.a.b" or "d.a.b.c"; empty: those of the files

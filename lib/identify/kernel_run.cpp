@@ -37,6 +37,10 @@ KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements) {
   out.k = run.k;
   out.dots = true;
   out.c_words = run.c_words;
+  out.runs.length = run.runs.length;
+  const auto add = [&run](std::vector<std::uint32_t>& to, const std::uint32_t* scales) {
+    if (scales != nullptr) to.insert(to.end(), scales, scales + run.runs.count(run.k));
+  };
   for (const std::size_t at : elements) {
     const GemmElement<std::uint64_t> x = run.element(at);
     out.a.insert(out.a.end(), x.a, x.a + run.k);
@@ -45,6 +49,8 @@ KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements) {
     if (x.has_bias) out.bias.push_back(x.bias);
     if (x.has_a_scale) out.a_scale.push_back(x.a_scale);
     if (x.has_b_scale) out.b_scale.push_back(x.b_scale);
+    add(out.runs.a, x.a_runs);
+    add(out.runs.b, x.b_runs);
     out.d.push_back(run.d[at]);
   }
   return out;

@@ -30,6 +30,7 @@ struct KernelRun {
   bool dots = false;
   std::vector<std::uint64_t> a, b, c, bias, d;
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
+  RunScales runs = {};
   std::string c_words = "C";  ///< what c is the sum of: "C", "zero points and the bias"
   std::vector<std::int32_t> a_zeros = {}, b_zeros = {};  ///< zero points that c accounts for
 
@@ -50,7 +51,7 @@ KernelRun dots_of(const KernelRun& run, std::span<const std::size_t> elements);
 
 /// Returns the operands of a run that is a product.
 inline GemmOperands operands_of(const KernelRun& x) {
-  return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias, x.a_scale, x.b_scale};
+  return {x.m, x.n, x.k, x.a, x.b, x.c, x.bias, x.a_scale, x.b_scale, x.runs};
 }
 
 /// What the user knows about the epilogue.

@@ -48,6 +48,7 @@ std::uint64_t hash_of(const GemmModel& g) {
                   static_cast<std::uint64_t>(m.rounding), number(m.c_last), number(m.through_f32),
                   number(m.integer.satfinite), number(m.integer.exclusive_or),
                   number(m.scales.without_c), number(m.scales.minus_a), number(m.scales.minus_b),
+                  number(m.scaling.share), number(m.scaling.group), hash_of(m.scaling.format),
                   hash_of(g.types.a), hash_of(g.types.b), hash_of(g.types.d)});
 }
 
@@ -81,6 +82,15 @@ class Expression {
           break;
         }
         x = {hash_of({add, hash_of(step.format), x.hash + y.hash, x.hash ^ y.hash}), step.format};
+        break;
+      }
+      case StepKind::add_scaled: {
+        const Node y = stack_[--depth_];
+        Node& x = stack_[depth_ - 1];
+        const PromotionScaling& how = g_.sum.scaling;
+        x = {hash_of({add, hash_of(step.format), x.hash, y.hash, step.first + 1,
+                      static_cast<std::uint64_t>(how.order), number(how.fused)}),
+             step.format};
         break;
       }
       case StepKind::convert: to(step.format); break;
@@ -126,9 +136,20 @@ class Expression {
   std::uint64_t blocks(std::uint64_t sum, const int* order, int first, int end) const {
     for (int at = first; at < end; at += g_.model.block) {
       const int stop = end - at < g_.model.block ? end : at + g_.model.block;
-      sum = hash_of({block, core_, sum, bag(order, at, stop)});
+      sum = hash_of({block, core_, sum, groups(order, at, stop)});
     }
     return sum;
+  }
+  /// Hashes the groups of a block in any order: those that an instruction adds exactly before it
+  /// multiplies them by scales, else all of it.
+  std::uint64_t groups(const int* order, int first, int end) const {
+    const int size = g_.model.scaling.group;
+    if (size == 0) return bag(order, first, end);
+    std::uint64_t out = 0;
+    for (int at = first; at < end; at += size) {
+      out += mixed(bag(order, at, at + size < end ? at + size : end));
+    }
+    return out;
   }
   /// Hashes products in any order; padding adds nothing.
   std::uint64_t bag(const int* order, int first, int end) const {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "lib/identify/change_fit.h"
+#include "lib/identify/run_scales.h"
 #include "lib/number/spread_places.h"
 
 namespace binade {
@@ -246,8 +247,10 @@ class FarElements {
     };
     double sum = 0, size = 0;
     for (std::size_t k = 0; k < run_.k; ++k) {
-      const double a = number(run_.a, x.a ? x.a(i, k) : i * run_.k + k, t.a);
-      const double b = number(run_.b, x.b ? x.b(j, k) : j * run_.k + k, t.b);
+      const double a =
+          run_factor(run_, false, i, k) * number(run_.a, x.a ? x.a(i, k) : i * run_.k + k, t.a);
+      const double b =
+          run_factor(run_, true, j, k) * number(run_.b, x.b ? x.b(j, k) : j * run_.k + k, t.b);
       sum += a * b;
       size += std::abs(a * b);
     }

@@ -14,6 +14,7 @@
 #include "emulate/gemm.h"
 #include "lib/identify/change_fit.h"
 #include "lib/identify/cores.h"
+#include "lib/identify/run_scales.h"
 #include "lib/parallel/parallel.h"
 
 namespace binade {
@@ -289,9 +290,7 @@ class Weights {
   Measured measured(std::size_t step) const {
     const KernelRun& run = part_.run;
     const std::size_t n = (run.k + step - 1) / step;
-    std::vector<double> a(run.a.size()), b(run.b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = number_in(run.a[i], part_.types.a);
-    for (std::size_t i = 0; i < b.size(); ++i) b[i] = number_in(run.b[i], part_.types.b);
+    const std::vector<double> a = scaled_numbers(part_, false), b = scaled_numbers(part_, true);
     std::vector<double> matrix(n * n), right(n), row(n);
     double before = 0, size = 0;
     std::vector<std::vector<double>> rows;

@@ -11,6 +11,7 @@
 #include "lib/identify/moved_lines.h"
 #include "lib/identify/part_weights.h"
 #include "lib/identify/permuted_k.h"
+#include "lib/identify/run_scales.h"
 #include "lib/identify/stale_tiles.h"
 #include "lib/identify/uncleared.h"
 #include "lib/parallel/parallel.h"
@@ -45,12 +46,14 @@ std::vector<Change> changes_in(const KernelCase& given, const KernelCase& part,
     for (Change& change : more) out.push_back(std::move(change));
   };
   const bool of_all = elements.empty();
+  const bool has_runs = given.run.runs.any();
   if (of_all) add(moved_lines(given));
   add(weighed_changes(of_all ? given : part));
-  if (of_all) add(permuted_k(given));
-  add(stale_tiles(given, part));
+  if (of_all && !has_runs) add(permuted_k(given));
+  if (!has_runs) add(stale_tiles(given, part));
   add(moved_data(given, elements));
   add(uncleared(given, elements));
+  if (has_runs) std::erase_if(out, [](const Change& x) { return !keeps_runs(x); });
   return out;
 }
 

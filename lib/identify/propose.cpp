@@ -150,8 +150,8 @@ class Chooser {
     KernelRun out = pool_;
     out.m = rows.size();
     if (out.dots) out.n = out.m;
-    const auto gather = [&](std::vector<std::uint64_t>& to, std::size_t width) {
-      const std::vector<std::uint64_t> from = std::move(to);
+    const auto gather = [&](auto& to, std::size_t width) {
+      const auto from = std::move(to);
       to.clear();
       for (const std::size_t row : rows) {
         const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * width);
@@ -164,6 +164,9 @@ class Chooser {
     if (!out.c.empty()) gather(out.c, width);
     if (!out.a_scale.empty()) gather(out.a_scale, 1);
     if (out.dots && !out.b_scale.empty()) gather(out.b_scale, 1);
+    const std::size_t runs = out.runs.count(out.k);
+    if (!out.runs.a.empty()) gather(out.runs.a, runs);
+    if (out.dots && !out.runs.b.empty()) gather(out.runs.b, runs);
     gather(out.d, width);
     return out;
   }

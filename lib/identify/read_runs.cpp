@@ -144,7 +144,8 @@ bool is_column(const Array& x) {
 
 /// The file names of one run.
 struct RunNames {
-  std::string a, b, c, bias, d, a_scale, b_scale, a_zero_point, b_zero_point;
+  std::string a, b, c, bias, d, a_scale, b_scale, a_zero_point, b_zero_point, a_tensor_scale,
+      b_tensor_scale;
 };
 
 std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& format,
@@ -158,9 +159,17 @@ std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& f
 }
 
 /// Reads the scales and zero points of a run.
-void read_beside(KernelRun& run, const RunNames& names, const KernelTypes& types) {
-  if (!names.a_scale.empty()) run.a_scale = read_scales(names.a_scale, "--a-scale", run.m);
-  if (!names.b_scale.empty()) run.b_scale = read_scales(names.b_scale, "--b-scale", run.n);
+void read_beside(KernelRun& run, const RunNames& names, const RunFiles& files,
+                 const KernelTypes& types) {
+  GemmFiles scales{.a = {}, .b = {}, .a_scale = names.a_scale, .b_scale = names.b_scale};
+  scales.a_tensor_scale = names.a_tensor_scale;
+  scales.b_tensor_scale = names.b_tensor_scale;
+  scales.scale_layout = files.scale_layout;
+  scales.scale_run = files.scale_run;
+  scales.transposed_a = files.transposed_a && !run.dots;
+  scales.transposed_b = files.transposed_b || run.dots;
+  read_product_scales(scales, 0, binary32,
+                      {run.m, run.n, run.k, run.a_scale, run.b_scale, run.runs});
   ZeroPoints zeros;
   if (!names.a_zero_point.empty()) {
     zeros.a = read_zero_points(names.a_zero_point, "--a-zero-point", run.m);
@@ -236,7 +245,7 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
   out.a = std::move(a.elements);
   out.b = std::move(b.elements);
   out.d = std::move(d.elements);
-  read_beside(out, names, types);
+  read_beside(out, names, files, types);
   return out;
 }
 
@@ -255,6 +264,8 @@ ReadRuns read_runs(const RunFiles& files) {
   count("--bias", files.bias, true);
   count("--a-scale", files.a_scale, true);
   count("--b-scale", files.b_scale, true);
+  count("--a-tensor-scale", files.a_tensor_scale, true);
+  count("--b-tensor-scale", files.b_tensor_scale, true);
   count("--a-zero-point", files.a_zero_point, true);
   count("--b-zero-point", files.b_zero_point, true);
   ReadRuns out{types_of(files), {}};
@@ -270,7 +281,9 @@ ReadRuns read_runs(const RunFiles& files) {
                          of_run(files.a_scale),
                          of_run(files.b_scale),
                          of_run(files.a_zero_point),
-                         of_run(files.b_zero_point)};
+                         of_run(files.b_zero_point),
+                         of_run(files.a_tensor_scale),
+                         of_run(files.b_tensor_scale)};
     out.runs.push_back(read_run(names, files, out.types));
   }
   return out;

@@ -53,6 +53,9 @@ int SharedSums::node(const SumNode& x, std::span<const std::int32_t> order) {
   mix(x.right);
   mix(format - formats_.begin());
   mix(x.operands);
+  mix(x.run);
+  mix(x.scaling.order);
+  mix(x.scaling.fused);
   for (const std::int32_t place : order) mix(place);
   const auto [at, is_new] = known_.try_emplace(hash, static_cast<int>(nodes_.size()));
   if (!is_new) return at->second;
@@ -154,6 +157,17 @@ int SharedSums::add(const GemmModel& g, const Multiplier& multiplier, const Mult
         stack_.back() = added(stack_.back(), right, step.format);
         break;
       }
+      case StepKind::add_scaled: {
+        const int right = stack_.back();
+        stack_.pop_back();
+        stack_.back() = node({.kind = SumNode::Kind::add_scaled,
+                              .left = stack_.back(),
+                              .right = right,
+                              .format = step.format,
+                              .scaling = g.sum.scaling,
+                              .run = step.first});
+        break;
+      }
       case StepKind::convert: stack_.back() = converted(stack_.back(), step.format); break;
       case StepKind::products: {
         const auto size = static_cast<std::size_t>(step.instructions * g.k);
@@ -174,8 +188,8 @@ std::optional<int> SharedSums::finished(int sum, const GemmModel& g) {
   const bool is_sum = e.beta == 1 && !is_integer(f) && fits_in(g.c, f) && e.out != binary64;
   const bool scales = e.alpha != 1 || !run_.bias.empty() || (with_c && !is_sum);
   const bool nearest = e.rounding == Rounding::ties_to_even;
-  const bool is_scaled = !run_.a_scale.empty() || !run_.b_scale.empty();
-  if (is_scaled || is_integer(this->format(sum))) return std::nullopt;
+  const bool multiplies = !run_.a_scale.empty() || !run_.b_scale.empty();
+  if (multiplies || is_integer(this->format(sum))) return std::nullopt;
   if (by_definition() || scales || e.saturate || !nearest) return std::nullopt;
   if (e.activation != Activation::none) return std::nullopt;
   if (e.sum) sum = converted(sum, *e.sum);
@@ -291,6 +305,10 @@ void SharedSums::multiply(const SumNode& x, bool is_tile, std::uint64_t* values,
   ProductTile tile{
       of.rows.data(), of.columns.data(), of.order.size(), x.first, x.instructions, 1, 1};
   for (std::size_t row = 0; row < rows_; ++row) left[row] |= of.unusable[row];
+  if (is_scaled(of.by->model.model)) {  // the tile has no scales
+    left.fill(~std::uint32_t{0});
+    return;
+  }
   TileSums sums;
   if (is_tile) {
     tile.row_count = static_cast<int>(rows_);
@@ -341,10 +359,41 @@ void SharedSums::compute_nodes(bool is_tile, const FirstC& c_of) {
           kernels_.add_sums({out, columns_, format(x.left)},
                             {values(x.right, row), columns_, format(x.right)}, x.format);
           break;
+        case SumNode::Kind::add_scaled:
+          kernels_.add_scaled_sums({out, columns_, format(x.left)},
+                                   {values(x.right, row), columns_, format(x.right)},
+                                   scales_of(x, row), x.format);
+          break;
         case SumNode::Kind::convert: convert(out, format(x.left), x.format); break;
       }
     }
   }
+}
+
+void SharedSums::gather_scales(const auto& row_of, const auto& column_of) {
+  const RunScales& runs = run_.runs;
+  const auto gather = [&](const std::vector<std::uint32_t>& from, std::vector<std::uint32_t>& to,
+                          const auto& line_of) {
+    const std::size_t count = runs.count(run_.k);
+    to.resize(from.empty() ? 0 : count * stride());
+    for (std::size_t row = 0; row < rows_ && !from.empty(); ++row) {
+      for (std::size_t column = 0; column < columns_; ++column) {
+        const std::uint32_t* const scales = runs.of_line(from, line_of(row, column), run_.k);
+        for (std::size_t at = 0; at < count; ++at) {
+          to[at * stride() + row * group_columns + column] = scales[at];
+        }
+      }
+    }
+  };
+  gather(runs.a, a_scales_, row_of);
+  gather(runs.b, b_scales_, column_of);
+}
+
+RowScales SharedSums::scales_of(const SumNode& x, std::size_t row) const {
+  const auto at = [&](const std::vector<std::uint32_t>& scales) {
+    return scales.empty() ? nullptr : scales.data() + x.run * stride() + row * group_columns;
+  };
+  return {x.scaling, at(a_scales_), at(b_scales_)};
 }
 
 void SharedSums::compute(std::span<const std::size_t> elements) {
@@ -354,6 +403,8 @@ void SharedSums::compute(std::span<const std::size_t> elements) {
     x.unusable = {};
     pack_elements(x, elements);
   }
+  gather_scales([&](std::size_t, std::size_t at) { return run_.row(elements[at]); },
+                [&](std::size_t, std::size_t at) { return run_.column(elements[at]); });
   compute_nodes(false, [&](std::size_t, std::size_t at) { return run_.c[elements[at]]; });
 }
 
@@ -361,6 +412,8 @@ void SharedSums::compute_tile(std::size_t i, std::size_t j) {
   rows_ = std::min(group_rows, run_.m - i);
   columns_ = std::min(group_columns, run_.n - j);
   for (PackedOperands& x : operands_) pack_tile(x, i, j);
+  gather_scales([&](std::size_t row, std::size_t) { return i + row; },
+                [&](std::size_t, std::size_t column) { return j + column; });
   compute_nodes(true, [&](std::size_t row, std::size_t column) {
     return run_.c[(i + row) * run_.n + j + column];
   });

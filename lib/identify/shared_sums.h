@@ -39,13 +39,16 @@ Multiplier multiplier_of(const GemmModel& model, const OperandReading& reading,
 
 /// An intermediate value of a sum.
 struct SumNode {
-  enum class Kind : std::uint8_t { zero, minus_zero, c, products, add, convert };
+  enum class Kind : std::uint8_t { zero, minus_zero, c, products, add, add_scaled, convert };
   Kind kind{};
   int left = -1, right = -1;  ///< the nodes that it is made of; -1: none
   Format format{};
   /// For products: the number of their PackedOperands, and the first operand in these.
   std::size_t operands = 0, first = 0;
   int instructions = 0;
+  /// For add_scaled: how, and the number of the run of K whose scales multiply.
+  PromotionScaling scaling{};
+  std::size_t run = 0;
 };
 
 /// The graph of the sums of some models for one run.
@@ -111,6 +114,8 @@ class SharedSums {
   template <class FirstC>
   void compute_nodes(bool is_tile, const FirstC& first_c);
   void multiply(const SumNode& x, bool is_tile, std::uint64_t* sums, TileMask& left) const;
+  void gather_scales(const auto& row_of, const auto& column_of);
+  RowScales scales_of(const SumNode& x, std::size_t row) const;
 
   bool by_definition() const { return &kernels_ == &binade::kernels(Level::reference); }
 
@@ -125,6 +130,8 @@ class SharedSums {
   std::size_t rows_ = 0, columns_ = 0;
   std::vector<std::uint64_t> values_;  // rows of a tile, node after node
   std::vector<TileMask> left_;
+  // Scales of runs of K of the elements that are computed, [run][row][column]; empty: all are 1.
+  std::vector<std::uint32_t> a_scales_, b_scales_;
   SumProgram program_;
   std::vector<int> stack_;
   std::vector<std::int32_t> placed_;

@@ -43,8 +43,7 @@ KernelRun block_of(const KernelRun& run, std::size_t row, std::size_t column) {
       if (!run.c.empty()) out.c.push_back(run.c[at]);
     }
   }
-  const auto some = [](const std::vector<std::uint64_t>& from, std::size_t first,
-                       std::size_t count) {
+  const auto some = [](const auto& from, std::size_t first, std::size_t count) {
     if (from.empty()) return from;
     const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
     return std::vector(begin, begin + static_cast<std::ptrdiff_t>(count));
@@ -52,6 +51,9 @@ KernelRun block_of(const KernelRun& run, std::size_t row, std::size_t column) {
   out.bias = some(run.bias, column, out.n);
   out.a_scale = some(run.a_scale, row, out.m);
   out.b_scale = some(run.b_scale, column, out.n);
+  const std::size_t runs = run.runs.count(run.k);
+  out.runs = {run.runs.length, some(run.runs.a, row * runs, out.m * runs),
+              some(run.runs.b, column * runs, out.n * runs)};
   return out;
 }
 

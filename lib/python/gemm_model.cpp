@@ -29,11 +29,12 @@ using namespace nanobind::literals;
 /// A keyword of a model, and where it goes.
 using OptionPlace = std::variant<std::string GemmOptions::*, bool GemmOptions::*,
                                  double GemmOptions::*, std::uint64_t GemmOptions::*>;
-constexpr std::array<std::pair<std::string_view, OptionPlace>, 20> option_places{{
+constexpr std::array<std::pair<std::string_view, OptionPlace>, 21> option_places{{
     {"instruction", &GemmOptions::instruction},
     {"arch", &GemmOptions::architecture},
     {"k_order", &GemmOptions::k_order},
     {"promote_every", &GemmOptions::promote_every},
+    {"promote_scales", &GemmOptions::promote_scales},
     {"partial", &GemmOptions::partial},
     {"reduce_in", &GemmOptions::reduce_in},
     {"c_first", &GemmOptions::c_first},
@@ -246,6 +247,7 @@ std::string rule_parameters() {
 
 std::string order_parameters() {
   return "k_order: str = 'ascending', promote_every: int | str | None = None, "
+         "promote_scales: str = 'together', "
          "partial: str | Format | None = None, reduce_in: str | Format | None = None, split: str | "
          "int | list | tuple | None = None, "
          "c_first: bool = False, alpha: float = 1, beta: float = 1, fused: str = 'alpha', "
@@ -299,7 +301,8 @@ void add_gemm_model(nb::module_& m) {
     k_order: "ascending" or "descending"; with ":GROUPxWIDTH" behind it, GROUP instructions take WIDTH positions of K in turn;
         with ":second-first", the first two instructions of each chain change places.
     promote_every: N or "N[:halvesM][:FORMAT]": after N instructions the accumulator is added to a register and begins again
-        at 0; the last two periods may be halved.
+        at 0; the last two periods may be halved. promote_scales: "ORDER[:rounded]", how it is multiplied by scales of blocks
+        before that, by the product of both ("together") or one after the other ("a-first", "b-first"), by an fma or rounded.
     split: "PARTS[:RUN|:tileN][:SHARES|:atENDS|:stepsA-B-C][:untilN][:backN|:short-first][:REDUCTION][:fromN][:tail|:tail-first]
         [:mul_add.TYPE]": K is summed in parts, which are then added; or up to three, outermost first. Of stream-K, "WORKERS[:tileN]:streamMxN[:columns]
         [:firstT|:lastT][:groupsG][:leastN]".

@@ -50,17 +50,19 @@ struct Found {
 std::vector<std::string> add_runs(Operands& operands, nb::handle x, const std::string& name) {
   std::vector<std::string> out;
   if (x.is_none()) return out;
-  if (!is_list(x)) return {operands.add(x, name)};
+  if (!is_list(x)) return {operands.add_number(x, name)};
   for (const nb::handle one : nb::borrow(x)) {
     const std::string run = name + "[" + std::to_string(out.size()) + "]";
     if (one.is_none()) throw Error(run + ": None; every run has one, or none has");
-    out.push_back(operands.add(one, run));
+    out.push_back(operands.add_number(one, run));
   }
   return out;
 }
 
 IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
                                        nb::handle bias, nb::handle a_scale, nb::handle b_scale,
+                                       nb::handle a_tensor_scale, nb::handle b_tensor_scale,
+                                       nb::handle scale_run, std::string_view scale_layout,
                                        nb::handle a_zero_point, nb::handle b_zero_point,
                                        std::string_view types, double alpha, double beta,
                                        nb::handle arch, Truth chains, Truth cpu, Truth transpose_a,
@@ -88,6 +90,10 @@ IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d,
   o.files.bias = add_runs(operands, bias, "bias");
   o.files.a_scale = add_runs(operands, a_scale, "a_scale");
   o.files.b_scale = add_runs(operands, b_scale, "b_scale");
+  o.files.a_tensor_scale = add_runs(operands, a_tensor_scale, "a_tensor_scale");
+  o.files.b_tensor_scale = add_runs(operands, b_tensor_scale, "b_tensor_scale");
+  o.files.scale_run = word_of("scale_run", scale_run);
+  o.files.scale_layout = scale_layout;
   o.files.a_zero_point = add_runs(operands, a_zero_point, "a_zero_point");
   o.files.b_zero_point = add_runs(operands, b_zero_point, "b_zero_point");
   if (o.files.d.empty()) throw Error("d: no run; give what the kernel gave");
@@ -199,16 +205,18 @@ void add_identification(nb::module_& m) {
   m.def(
       "identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
       "bias"_a = nb::none(), nb::kw_only(), "a_scale"_a = nb::none(), "b_scale"_a = nb::none(),
-      "a_zero_point"_a = nb::none(), "b_zero_point"_a = nb::none(), "types"_a = "", "alpha"_a = 1.0,
-      "beta"_a = 1.0, "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false,
-      "transpose_a"_a = false, "transpose_b"_a = false, "show"_a = 5, "all"_a = false,
-      "seconds"_a = nb::none(),
+      "a_tensor_scale"_a = nb::none(), "b_tensor_scale"_a = nb::none(), "scale_run"_a = nb::none(),
+      "scale_layout"_a = "row_major", "a_zero_point"_a = nb::none(), "b_zero_point"_a = nb::none(),
+      "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0, "arch"_a = nb::none(), "chains"_a = false,
+      "cpu"_a = false, "transpose_a"_a = false, "transpose_b"_a = false, "show"_a = 5,
+      "all"_a = false, "seconds"_a = nb::none(),
       R"(Finds the models (instruction, order, epilogue) that explain every bit of what a kernel gave.
 
     a, b, d: arrays of shape (M, K), (K, N) and (M, N); or, for dot products, (rows, K), (rows, K) and (rows,). c, bias: arrays
     of shape (M, N) and (N,), or None if the kernel added none. A list in the place of an array holds one for every run of the
     kernel. transpose_a, transpose_b: a is (K, M), b is (N, K).
-    a_scale, b_scale, a_zero_point, b_zero_point: of the rows of a and the columns of b, as gemm() takes them.
+    a_scale, b_scale, a_zero_point, b_zero_point: of the rows of a and the columns of b, as gemm() takes them; so are scales of
+    blocks, scale_run, scale_layout, a_tensor_scale and b_tensor_scale.
     types: of d, a, b and c, such as "f32.bf16.bf16.f32", if arrays hold bits as unsigned integers.
     alpha, beta: factors in D = alpha·sum + beta·C + bias.
     arch: "sm_90", or a list: the kernel ran on such a GPU. chains=True: try only chains of operations that round each time.

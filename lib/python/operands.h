@@ -35,6 +35,11 @@ class Operands {
     arrays_.push_back(std::move(array));
     return name;
   }
+  /// As add, but of a number its text.
+  std::string add_number(nb::handle x, const std::string& name) {
+    if (!PyFloat_Check(x.ptr()) && !PyLong_Check(x.ptr())) return add(x, name);
+    return nb::cast<std::string>(nb::repr(x));
+  }
   /// As add, of codes, which may have a dtype of less than 8 bits.
   std::string add_codes(nb::handle x, const std::string& name) {
     if (x.is_none() || is_path(x)) return add(x, name);
@@ -81,9 +86,19 @@ class Operands {
  private:
   /// Whether the path looks like the name of an array.
   static bool is_name(std::string_view path) {
-    constexpr std::array<std::string_view, 11> names{
-        "a",     "b",       "c",       "bias",         "d",           "x",
-        "codes", "a_scale", "b_scale", "a_zero_point", "b_zero_point"};
+    constexpr std::array<std::string_view, 13> names{"a",
+                                                     "b",
+                                                     "c",
+                                                     "bias",
+                                                     "d",
+                                                     "x",
+                                                     "codes",
+                                                     "a_scale",
+                                                     "b_scale",
+                                                     "a_zero_point",
+                                                     "b_zero_point",
+                                                     "a_tensor_scale",
+                                                     "b_tensor_scale"};
     return std::ranges::find(names, path.substr(0, path.find_first_of("[:"))) != names.end();
   }
 

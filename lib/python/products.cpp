@@ -81,11 +81,19 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
 }
 
 /// Keyword arguments that are operands beside the matrices.
-constexpr std::array<std::pair<const char*, std::string GemmFiles::*>, 4> scale_places{{
+constexpr std::array<std::pair<const char*, std::string GemmFiles::*>, 6> scale_places{{
     {"a_scale", &GemmFiles::a_scale},
     {"b_scale", &GemmFiles::b_scale},
+    {"a_tensor_scale", &GemmFiles::a_tensor_scale},
+    {"b_tensor_scale", &GemmFiles::b_tensor_scale},
     {"a_zero_point", &GemmFiles::a_zero_point},
     {"b_zero_point", &GemmFiles::b_zero_point},
+}};
+
+/// Those that say how scales of blocks lie, in words or numbers.
+constexpr std::array<std::pair<const char*, std::string GemmFiles::*>, 2> scale_words{{
+    {"scale_layout", &GemmFiles::scale_layout},
+    {"scale_run", &GemmFiles::scale_run},
 }};
 
 /// The options of a whole product: those of product_of without these operands.
@@ -93,9 +101,9 @@ GemmOptions whole_product_of(nb::handle model, const nb::kwargs& given, const ch
   nb::kwargs others;
   for (auto [key, value] : given) {
     const std::string name = utf8_of(key);
-    const bool is_operand = std::ranges::any_of(
-        scale_places, [&name](const auto& place) { return place.first == name; });
-    if (!is_operand) others[key] = value;
+    const auto is_it = [&name](const auto& place) { return place.first == name; };
+    const bool is_operand = std::ranges::any_of(scale_places, is_it);
+    if (!is_operand && std::ranges::none_of(scale_words, is_it)) others[key] = value;
   }
   return product_of(model, others, function);
 }
@@ -107,7 +115,10 @@ void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b
                   const std::string& d = "") {
   operands.set(o, a, b, c, bias);
   for (const auto& [name, place] : scale_places) {
-    if (given.contains(name)) o.files.*place = operands.add(given[name], name);
+    if (given.contains(name)) o.files.*place = operands.add_number(given[name], name);
+  }
+  for (const auto& [name, place] : scale_words) {
+    if (given.contains(name) && !given[name].is_none()) o.files.*place = word_of(name, given[name]);
   }
   if (!model.is_none()) return;
   GemmModel of = model_of(o).model;
@@ -314,7 +325,11 @@ constexpr const char* product_help = R"(
     path of a file. Unsigned integers of the width of the instruction's type are its bits. Floats count by their values, each
     of which must be a number of that type, unless round=True rounds them to nearest.
     a_scale, b_scale: float32 scales of the rows of A and the columns of B, vectors or single numbers, by which the sum is
-    multiplied; a product of integers then ends in float32 or in out_format. a_zero_point, b_zero_point: of integers, in the same
+    multiplied; a product of integers then ends in float32 or in out_format. Or scales of blocks of K, of shapes such as
+    (M, K/128) and (K/128, N/128), by which the instruction multiplies, or the promotion (promote_scales of GemmModel), which by
+    default follows each run of K. scale_run: elements of K that share such a scale, where the shapes leave it open. scale_layout:
+    their order, "row_major", "128x4", … a_tensor_scale, b_tensor_scale: beside them, numbers by which the sum is multiplied.
+    a_zero_point, b_zero_point: of integers, in the same
     shapes, what is subtracted from the elements of a row of A or a column of B.
     model: a GemmModel that says what the kernel does; or, in its place, the arguments of GemmModel by keyword.
 
@@ -331,6 +346,8 @@ std::string product_signature(const char* name, const char* operands, const char
   return "def " + std::string(name) + "(" + operands + ", *, model: GemmModel | None = None, " +
          instruction_parameters() + ", " + order_parameters() +
          ", a_scale: object | None = None, b_scale: object | None = None, "
+         "a_tensor_scale: object | None = None, b_tensor_scale: object | None = None, "
+         "scale_run: int | None = None, scale_layout: str = 'row_major', "
          "a_zero_point: object | None = None, b_zero_point: object | None = None, " +
          others + ") -> " + result;
 }

@@ -358,7 +358,7 @@ std::vector<OtherReading> other_readings(const ValidateGemmOptions& options, con
 std::vector<KnownModelHint> hints_about(const GemmModel& g, const GemmOperands& x,
                                         const std::vector<std::uint64_t>& given) {
   const KernelTypes types{g.types.a, g.types.b, g.c, g.epilogue.out, g.bias};
-  KernelRun run{x.m, x.n, x.k, false, x.a, x.b, x.c, x.bias, given, x.a_scale, x.b_scale};
+  KernelRun run{x.m, x.n, x.k, false, x.a, x.b, x.c, x.bias, given, x.a_scale, x.b_scale, x.runs};
   return known_model_hints({types, std::move(run), {g.epilogue.alpha, g.epilogue.beta}}, g);
 }
 

@@ -37,6 +37,7 @@ struct Written {
     word("[" + all + "]");
   }
   void add(const Format&, Role role) { word(role == Role::promote ? "promote" : "+"); }
+  void add_scaled(const Format&, int run) { word("scaled" + std::to_string(run)); }
   void convert(const Format&, Role) {}
 };
 
@@ -54,6 +55,7 @@ struct SumSizes {
     for (int i = 0; i < place.k; ++i) sizes.back() += place(i) >= 0 ? 1 : 0;
   }
   void add(const Format&, Role) { --depth; }
+  void add_scaled(const Format&, int) { --depth; }
   void convert(const Format&, Role) {}
 };
 
@@ -68,6 +70,7 @@ struct WrittenFormats {
   void push_c(const Format& f) { word("c:", f); }
   void products(const InstructionPlaces&) {}
   void add(const Format& f, Role) { word("+", f); }
+  void add_scaled(const Format& f, int) { word("+", f); }
   void convert(const Format& f, Role) { word("", f); }
 };
 
@@ -371,6 +374,7 @@ TEST_CASE("every product takes part once, in any order") {
         }
       }
       void add(const Format&, Role) { --depth; }
+      void add_scaled(const Format&, int) { --depth; }
       void convert(const Format&, Role) {}
     };
     const int k = test::between(random, 1, 200);

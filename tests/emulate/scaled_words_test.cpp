@@ -3,7 +3,7 @@
 // Words that a B200 gave for tcgen05.mma with block scales, public rows in ../shared/hw_vectors (or
 // the folder that BINADE_HW_VECTORS names): emulate/scaled_sum.h gives each of them. Of operands on
 // which published models differ it gives one of the answers.
-#include "emulate/scaled_sum.h"
+#include "emulate/dot.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -43,13 +43,13 @@ std::uint64_t d_of(const Json& row) {
                                   scale_a = codes_of(row["scale_a"]),
                                   scale_b = codes_of(row["scale_b"]);
   const bool by_products = row.value("instruction_kind", "").starts_with("mxf8f6f4");
-  const DotModel model = by_products
-                             ? DotModel{.block = 32}
-                             : DotModel{.block = 64, .fraction_bits = 35, .exponent_floor = -139};
-  const BlockScaling how{row["scale_format"] == "ue4m3" ? ue4m3 : e8m0, row["block"],
-                         by_products ? 0 : 16};
-  return scaled_dot(model, how, {e2m1, e2m1, binary32, binary32}, a.data(), b.data(),
-                    static_cast<int>(a.size()), {scale_a.data(), scale_b.data()}, word(row["c"]));
+  DotModel model = by_products ? DotModel{.block = 32}
+                               : DotModel{.block = 64, .fraction_bits = 35, .exponent_floor = -139};
+  model.scaling = {row["block"], row["scale_format"] == "ue4m3" ? ue4m3 : e8m0,
+                   by_products ? 0 : 16};
+  return dot(model, {e2m1, e2m1, binary32, binary32}, a.data(), b.data(),
+             static_cast<int>(a.size()), word(row["c"]), NoTrace{},
+             {scale_a.data(), scale_b.data()});
 }
 
 int compare_words(const Json& file) {

@@ -86,22 +86,39 @@ void judge_numbers(Verdict& verdict, const ProductKernel& kernel, const TileCase
   for (std::size_t i = 0; i < x.a.size(); ++i) {
     for (std::size_t j = 0; j < x.b.size(); ++j) c.rows[i][j] = value_of<float>(sums[i][j], g.c);
   }
-  const bool promotes = random() % 2 == 0;
-  const Format to = std::array{binary32, binary16, bfloat16}[random() % 3];
+  const bool promotes = random() % 2 == 0, scales = promotes && random() % 2 == 0;
+  const Format to = scales ? binary32 : std::array{binary32, binary16, bfloat16}[random() % 3];
+  constexpr std::size_t run = 1, runs = 2;  // of K; the other run's scales are another number
+  std::vector<std::uint32_t> of_rows(runs * tile_rows, 0x7FC00000);
+  std::vector<std::uint32_t> of_columns(runs * tile_columns, 0x7FC00000);
+  const auto draw = [&random] {
+    return static_cast<std::uint32_t>(test::draw_at(random, binary32, between(random, -40, 40)));
+  };
+  std::generate_n(of_rows.begin() + run * tile_rows, tile_rows, draw);
+  std::generate_n(of_columns.begin() + run * tile_columns, tile_columns, draw);
+  g.sum.scaling = {scales ? 32 : 0, static_cast<ScaleOrder>(random() % scale_order_names.size()),
+                   random() % 2 == 0};
+  const bool has_rows = random() % 4 != 0, has_columns = random() % 4 != 0;
   std::vector<SumStep> steps{{StepKind::push_c, g.c, {}, 0, 0}};
   if (promotes) steps.push_back({StepKind::push_zero, g.types.c, {}, 0, 0});
   steps.push_back({StepKind::products, {}, {}, 0, x.instructions});
-  if (promotes) steps.push_back({StepKind::add, to, {}, 0, 0});
+  if (promotes) steps.push_back({scales ? StepKind::add_scaled : StepKind::add, to, {}, run, 0});
   const std::array<TileValues, 2> unused{};
   std::array<TileValues, 2> stack = unused;
-  kernel.sum(g, steps, x.tile(row, column), c, stack.data());
+  ProductTile tile = x.tile(row, column);
+  tile.scales = {has_rows ? of_rows.data() : nullptr, has_columns ? of_columns.data() : nullptr};
+  kernel.sum(g, steps, tile, c, stack.data());
   std::vector<std::uint32_t> found, wanted;
   for (std::size_t i = 0; i < x.a.size() && i < tile_rows; ++i) {
     for (std::size_t j = 0; j < x.b.size() && j < tile_columns; ++j) {
       const float got = stack[0].rows[i][j];
       const std::uint64_t first = promotes ? zero_bits(g.types.c, false) : sums[i][j];
       std::uint64_t want = x.by_definition(i, j, first, packing.specials);
-      if (promotes) {
+      if (scales) {
+        want = detail::scaled_add(g.sum.scaling, {sums[i][j], g.c}, {want, g.types.d},
+                                  has_rows ? &of_rows[run * tile_rows + i] : nullptr,
+                                  has_columns ? &of_columns[run * tile_columns + j] : nullptr, to);
+      } else if (promotes) {
         want = action_bits(Action::add, {sums[i][j], want}, {g.c, g.types.d, to}, to,
                            detail::to_nearest);
       }

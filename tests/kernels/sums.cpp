@@ -92,6 +92,87 @@ void add_with_faults(const SumsOf<std::uint64_t>& left, const SumsOf<const std::
   plant(left.bits, left.n);
 }
 
+/// A promotion by scales, written by its steps: r + acc · scales in `to`.
+std::uint64_t promoted_by_steps(const PromotionScaling& how, const Typed& r, const Typed& acc,
+                                const std::uint64_t* a, const std::uint64_t* b, const Format& to) {
+  const Attributes nearest{.nan = NanResult::nvidia};
+  const auto times = [&](const Typed& x, const Typed& y) {
+    return Typed{
+        compute(Operation::multiply, {x.bits, y.bits}, {x.format, y.format}, to, nearest).bits, to};
+  };
+  Typed left = acc, right;
+  if (a == nullptr && b == nullptr) {
+    return compute(Operation::add, {r.bits, acc.bits}, {r.format, acc.format}, to, nearest).bits;
+  }
+  if (a == nullptr || b == nullptr) {
+    right = {a == nullptr ? *b : *a, binary32};
+  } else {
+    const Typed of_a{*a, binary32}, of_b{*b, binary32};
+    switch (how.order) {
+      case ScaleOrder::together: right = times(of_a, of_b); break;
+      case ScaleOrder::a_first:
+        left = times(acc, of_a);
+        right = of_b;
+        break;
+      case ScaleOrder::b_first:
+        left = times(acc, of_b);
+        right = of_a;
+        break;
+    }
+  }
+  if (how.fused) {
+    return compute(Operation::multiply_add, {left.bits, right.bits, r.bits},
+                   {left.format, right.format, r.format}, to, nearest)
+        .bits;
+  }
+  const Typed product = times(left, right);
+  return compute(Operation::add, {r.bits, product.bits}, {r.format, to}, to, nearest).bits;
+}
+
+using ScaleRow = std::array<std::uint32_t, tile_columns>;
+ScaleRow draw_scales(Random& random) {
+  ScaleRow out{};
+  for (std::uint32_t& x : out) x = static_cast<std::uint32_t>(draw_any(random, binary32));
+  return out;
+}
+
+Verdict judge_add_scaled_sums(const Kernels& kernels) {
+  Verdict verdict;
+  Random random(6);
+  for (int round = 0; round < row_rounds; ++round) {
+    const bool usual = random() % 2 == 0;
+    const auto draw_format = [&] {
+      return usual ? binary32 : any(random, std::array{binary32, binary16, bfloat16, binary64});
+    };
+    const Format x = draw_format(), y = draw_format();
+    const Format to = usual ? binary32 : any(random, std::array{binary32, binary16, bfloat16});
+    const Row left = draw_row(random, x), right = draw_row(random, y);
+    const ScaleRow a = draw_scales(random), b = draw_scales(random);
+    const PromotionScaling how{128, static_cast<ScaleOrder>(random() % scale_order_names.size()),
+                               random() % 2 == 0};
+    const bool has_a = random() % 4 != 0, has_b = random() % 4 != 0;
+    const std::size_t n = random() % (left.size() + 1);
+    verdict.begin("in " + words_of(to),
+                  words_of(x) + " + " + words_of(y) + " times scales, n " + std::to_string(n));
+    Row got = left, want = left;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t of_a = a[i], of_b = b[i];
+      want[i] = promoted_by_steps(how, {left[i], x}, {right[i], y}, has_a ? &of_a : nullptr,
+                                  has_b ? &of_b : nullptr, to);
+    }
+    kernels.add_scaled_sums({got.data(), n, x}, {right.data(), n, y},
+                            {how, has_a ? a.data() : nullptr, has_b ? b.data() : nullptr}, to);
+    verdict.compare<std::uint64_t>(got, want);
+  }
+  return verdict;
+}
+void add_scaled_with_faults(const SumsOf<std::uint64_t>& left,
+                            const SumsOf<const std::uint64_t>& right, const RowScales& scales,
+                            const Format& to) {
+  called(behind<&Kernels::add_scaled_sums>, left, right, scales, to);
+  plant(left.bits, left.n);
+}
+
 GemmModel draw_epilogue(Random& random) {
   GemmModel g;
   g.c = any_or_odd(random, std::array{binary32, binary16, bfloat16, e4m3, binary64});
@@ -225,6 +306,20 @@ void time_add_sums(const Kernels& kernels, std::size_t variant) {
   kernels.add_sums({sums.data(), sums.size(), binary32},
                    {timed_row().data(), sums.size(), binary32}, to);
 }
+void time_add_scaled_sums(const Kernels& kernels, std::size_t) {
+  static const ScaleRow scales = [] {
+    Random random(5);
+    ScaleRow out{};
+    for (std::uint32_t& x : out) {
+      x = static_cast<std::uint32_t>(test::draw_at(random, binary32, between(random, -3, 3)));
+    }
+    return out;
+  }();
+  Row sums = timed_row();
+  kernels.add_scaled_sums({sums.data(), sums.size(), binary32},
+                          {timed_row().data(), sums.size(), binary32},
+                          {{}, scales.data(), scales.data()}, binary32);
+}
 void time_values(const Kernels& kernels, std::size_t) {
   static const EpiloguePlan plan =
       epilogue_plan(GemmModel{.epilogue = {.alpha = 0.5, .beta = 2}}, binary32, true, true);
@@ -262,6 +357,13 @@ std::vector<Entry> sum_entries() {
        &with_faults<&K::add_sums, &add_with_faults>,
        {{"in binary32", tile_columns, &time_add_sums, 0},
         {"binary32 in binary16", tile_columns, &time_add_sums, 1}},
+       ""},
+      {"add_scaled_sums",
+       &has_entry<&K::add_scaled_sums>,
+       &same_entry<&K::add_scaled_sums>,
+       &judge_add_scaled_sums,
+       &with_faults<&K::add_scaled_sums, &add_scaled_with_faults>,
+       {{"in binary32", tile_columns, &time_add_scaled_sums, 0}},
        ""},
       {"epilogue",
        &has_entry<&K::epilogue>,

@@ -102,6 +102,26 @@ TEST_CASE("scales and a bias before them count in exact values, errors and bound
   CHECK(seen.special < seen.elements / 2);
 }
 
+TEST_CASE("scales of runs of K count in exact values, errors and bounds") {
+  Random random(33);
+  for (const ScaledCase& x : scaled_cases()) {
+    CAPTURE(x.name);
+    Seen seen;
+    for (const std::size_t k : {1U, 32U, 70U, 130U}) {
+      CAPTURE(k);
+      for (int round = 0; round < 6; ++round) {
+        GemmOperands product = round % 2 == 0 ? draw_product(random, x.g, 2, 2, k, round != 4)
+                                              : draw_dots(random, x.g, k);
+        draw_runs(random, x.g, product);
+        check_element(x.g, product.element(0, 0), seen);
+        check_element(x.g, product.element(product.m - 1, product.n - 1), seen);
+      }
+    }
+    CHECK(seen.special < seen.elements * 4 / 5);
+    CHECK(seen.inexact > 3);
+  }
+}
+
 /// The exact value plus `error`, rounded to the output format.
 std::uint64_t displaced(const GemmModel& g, const ElementBound& x, double error) {
   const double exact = to_scaled(x.exact).value() * (x.negative ? -1 : 1);

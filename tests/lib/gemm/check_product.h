@@ -53,12 +53,13 @@ struct Laid {
   }
 };
 
-/// Checks that operands given as numbers give D as numbers, for models whose formats allow it. Any
+/// Checks that operands given as numbers, which have no scales of runs, give D as numbers, for
+/// models whose formats allow it. Any
 /// NaN equals any other.
 inline void check_values(const PreparedProduct& product, const GemmModel& g, const GemmOperands& x,
                          const std::vector<std::uint64_t>& expected, Tally& tally) {
   const auto inside = [](const Format& f) { return !is_integer(f) && fits_in(f, binary32); };
-  if (!x.c.empty() || g.epilogue.out != binary32 || !inside(g.types.a) || !inside(g.types.b) ||
+  if (!x.c.empty() || x.runs.any() || g.epilogue.out != binary32 || !inside(g.types.a) || !inside(g.types.b) ||
       (!x.bias.empty() && g.bias != binary32)) {
     return;
   }

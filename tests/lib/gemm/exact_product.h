@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/gemm/named_gemm.h"
 #include "lib/gemm/operands.h"
@@ -84,8 +85,15 @@ inline std::optional<ExactElement> exact_element(const GemmModel& g,
     const auto a = rational_of(x.a[i], g.types.a);
     const auto b = rational_of(x.b[i], g.types.b);
     if (!a || !b) return std::nullopt;
-    sum += *a * *b;
-    products += abs(*a * *b);
+    Rational product = *a * *b;
+    for (const std::uint32_t* runs : {x.a_runs, x.b_runs}) {
+      if (runs == nullptr) continue;
+      const auto scale = rational_of(runs[i / scale_run(g)], binary32);
+      if (!scale) return std::nullopt;
+      product *= *scale;
+    }
+    sum += product;
+    products += abs(product);
   }
   if (g.model.scales.minus_a != g.model.scales.minus_b) sum = -sum;
   const auto c = x.has_c ? rational_of(x.c, g.c) : Rational(0);
@@ -223,6 +231,58 @@ inline GemmOperands draw_product(Random& random, const GemmModel& g, std::size_t
     out.bias.push_back(draw_at(random, g.bias, e));
   }
   return out;
+}
+
+/// A model that multiplies by scales of runs of K, and its name.
+struct ScaledCase {
+  std::string name;
+  GemmModel g;
+};
+/// Models whose promotions multiply by scales of 32 elements, in each order, and those of block
+/// scales in the instruction.
+inline std::vector<ScaledCase> scaled_cases() {
+  std::vector<ScaledCase> out;
+  for (const NamedCase& row :
+       {NamedCase{"wgmma.m64n8k32.f32.e4m3.e4m3", 90},
+        NamedCase{"mma.m16n8k16.f32.f16.f16.f32", 90}, NamedCase{"fma.rn.f32.e4m3.e5m2.f32", 0},
+        NamedCase{"fma.rn.f16.f16.f16.f16", 0}}) {
+    for (int order = 0; order < 6; ++order) {
+      GemmModel g = parse_gemm(row.name, row.sm).model;
+      g.sum.promote_every = order % 2 == 0 ? 32 / g.k : g.k == 1 ? 8 : 1;
+      g.sum.scaling = {32, static_cast<ScaleOrder>(order % 3), order < 3};
+      if (order == 5) g.sum.splits[0] = parse_split("3:tile32:descending");
+      out.push_back({row.name + (" in order " + std::to_string(order)), g});
+    }
+  }
+  const DotTypes fp8{e4m3, e5m2, binary32, binary32}, fp4{e2m1, e2m1, binary32, binary32};
+  const auto add = [&](const char* name, const DotTypes& types, int k, const DotModel& model) {
+    out.push_back({name, {.model = model, .types = types, .k = k}});
+  };
+  DotModel products{.block = 32}, groups{.block = 64, .fraction_bits = 35, .exponent_floor = -139};
+  products.scaling = {32, e8m0, 0};
+  add("mxf8f6f4", fp8, 32, products);
+  groups.scaling = {32, e8m0, 16};
+  add("mxf4", fp4, 64, groups);
+  groups.scaling = {16, ue4m3, 16};
+  add("nvf4", fp4, 64, groups);
+  out.back().g.sum.splits[0] = parse_split("2");
+  return out;
+}
+/// Draws the scales of a product's runs; of a matrix none now and then.
+inline void draw_runs(Random& random, const GemmModel& g, GemmOperands& x) {
+  x.runs.length = static_cast<std::size_t>(scale_run(g));
+  const Format f = is_scaled(g.model) ? g.model.scaling.format : binary32;
+  const auto draw = [&](std::vector<std::uint32_t>& to, std::size_t lines) {
+    to.resize(lines * x.runs.count(x.k));
+    for (std::uint32_t& scale : to) {
+      const std::uint64_t code = f == binary32 ? draw_at(random, f, between(random, -6, 6))
+                                 : f == e8m0 ? static_cast<std::uint64_t>(between(random, 117, 137))
+                                             : static_cast<std::uint64_t>(between(random, 0, 0x7E));
+      scale = static_cast<std::uint32_t>(binade::convert(code, f, binary32).bits);
+    }
+  };
+  if (random() % 8 != 0) draw(x.runs.a, x.m);
+  if (random() % 8 != 0 || x.runs.a.empty()) draw(x.runs.b, x.n);
 }
 
 /// Returns operands of a 1 × 1 × k product whose row and column were drawn together, so that

@@ -128,6 +128,57 @@ TEST_CASE("epilogues that there are not are refused") {
           "give a named one");
 }
 
+TEST_CASE("scales of runs of K that a model cannot multiply by are refused") {
+  refused([](GemmModel& g) { g.sum.scaling.share = 128; },
+          "GemmModel: sum.scaling is what a promotion multiplies by; set promote_every, too");
+  refused(
+      [](GemmModel& g) {
+        g.model.scaling = {32, e8m0, 0};
+      },
+      "GemmModel: model.scaling.share is 32; give an integer from 16 to 16");
+  refused(
+      [](GemmModel& g) {
+        g.model.scaling = {16, e8m0, 0};
+        g.sum.promote_every = 1;
+        g.sum.scaling.share = 16;
+      },
+      "GemmModel: the instruction multiplies by scales already; leave sum.scaling out");
+  refused(
+      [](GemmModel& g) {
+        g.model.scaling = {16, e4m3, 0};
+      },
+      "GemmModel: model.scaling.format is e8m0 or ue4m3");
+  const std::string divides =
+      "GemmModel: model.scaling.share divides the products of a block and of an instruction, and "
+      "its group the share, of a fused_block";
+  refused([](GemmModel& g) { g.model.scaling = {16, e8m0, 5}; }, divides.c_str());
+  GemmModel g = parse_gemm("mma.m16n8k16.f32.f16.f16.f32", 90).model;
+  GemmOperands x{.m = 1, .n = 1, .k = 64, .a = {}, .b = {}, .c = {}, .bias = {}};
+  x.a.resize(64);
+  x.b.resize(64);
+  x.runs = {32, {0x3F800000, 0x3F800000}, {}};
+  const auto message = [&] { return test::error_of([&] { gemm(g, x); }); };
+  CHECK(
+      message() ==
+      "GemmModel: the model multiplies by no scales of runs of K, and the operands have scales of "
+      "32");
+  g.sum.scaling.share = 64;
+  g.sum.promote_every = 2;
+  CHECK(
+      message() ==
+      "GemmModel: the model multiplies by scales of 64 elements of K, and the operands have scales "
+      "of 32");
+  g.sum.scaling.share = 32;
+  CHECK(gemm(g, x) == std::vector<std::uint64_t>{0});
+  g.sum.promote_every = 3;
+  CHECK(message() ==
+        "GemmModel: products of K 0 and 1 in runs of 32 are multiplied by one scale; let the order "
+        "of the sum keep runs together");
+  x.runs.a.pop_back();
+  g.sum.promote_every = 2;
+  CHECK(message() == "runs.a: 1 elements; by m, n and k there are 2");
+}
+
 TEST_CASE("orders that there are not are refused") {
   refused([](GemmModel& g) { g.sum.order.group = 0; },
           "GemmModel: sum.order.group is 0; give an integer from 1 to 64");

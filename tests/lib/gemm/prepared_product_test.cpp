@@ -44,6 +44,22 @@ TEST_CASE("every recipe and order at every level") {
   CHECK(tally.values > tally.elements / 10);
 }
 
+TEST_CASE("scales of runs of K, in the promotion and in the instruction") {
+  Random random(9);
+  for (const test::ScaledCase& row : test::scaled_cases()) {
+    CAPTURE(row.name);
+    Tally tally;
+    for (const Size& size : {Size{1, 1, 70}, Size{5, 33, 96}, Size{9, 35, 33}, Size{4, 32, 128}}) {
+      CAPTURE(size.k);
+      GemmOperands x = test::draw_product(random, row.g, size.m, size.n, size.k, random() % 2 == 0);
+      test::draw_runs(random, row.g, x);
+      if (random() % 2 == 0 && !x.runs.b.empty()) x.runs.b.back() = 0x7FC00000;
+      check_product(row.g, x, 0, tally);
+    }
+    CHECK(tally.numbers > tally.elements / 4);
+  }
+}
+
 constexpr std::array some_cases{
     test::NamedCase{"mma.m16n8k16.f32.f16.f16.f32", 90},
     test::NamedCase{"mma.m16n8k32.f32.e5m2.e4m3.f32", 90},

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products whose runs of K share scales, held to an oracle that shares no code with them (tests/oracle/scaled_products.py):
+promotions by scales in every order, and what validate and identify say of products that stacks would make, right ones and ill
+ones."""
+import random
+import sys
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import binade
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "oracle"))
+import scaled_products as oracle  # noqa: E402
+
+INSTRUCTION = {"instruction": "wgmma.m64n8k32.f32.e4m3.e4m3", "arch": "sm_90"}
+HOPPER = oracle.wgmma_fp8("e4m3", "e4m3")
+ORDERS = {name: ("" if name.startswith("fma") else ":rounded") for name in oracle.PROMOTIONS}
+
+
+def option(name):
+    """binade's word for an order of the oracle."""
+    order = "together" if name.endswith("together") else name[-7:].replace("_", "-")
+    return order + ORDERS[name]
+
+
+def float_words(x):
+    return np.ascontiguousarray(x, np.float32).view(np.uint32)
+
+
+def drawn(seed, m, n, k, specials=False):
+    """A, (m, k), and B, (n, k), as codes of e4m3, and binary32 scales of 1 × 128 and of 128 × 128."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, (m + n, k), np.uint8)
+    codes[codes % 128 == 127] = 0x7E
+    codes = np.where(rng.random(codes.shape) < 0.9, codes & 0xC7 | 0x30, codes).astype(np.uint8)  # most are near 1
+    if specials:
+        codes[rng.integers(0, m + n, 3), rng.integers(0, k, 3)] = 0x7F
+    runs = -(-k // 128)
+    scale_a = np.exp2(rng.normal(0, 3, (m, runs))).astype(np.float32)
+    scale_b = np.exp2(rng.normal(0, 3, (-(-n // 128), runs))).astype(np.float32)
+    return codes[:m], codes[m:], scale_a, scale_b
+
+
+def by_oracle(a, b, scale_a, scale_b, how, interval=128, dot=HOPPER):
+    out = np.empty((len(a), len(b)), np.uint32)
+    words_a, words_b = float_words(scale_a), float_words(scale_b)
+    for i, row in enumerate(a.tolist()):
+        for j, column in enumerate(b.tolist()):
+            out[i, j] = oracle.promoted_product(row, column, words_a[i].tolist(), words_b[j // 128].tolist(), dot, interval, 128,
+                                                how)
+    return out
+
+
+class PromotedProducts(unittest.TestCase):
+    def test_each_order_equals_the_oracle(self):
+        for seed, (name, interval) in enumerate(zip(oracle.PROMOTIONS, (128, 64, 32, 128, 128, 64))):
+            with self.subTest(name, interval=interval):
+                a, b, scale_a, scale_b = drawn(seed, 4, 5, 300, specials=seed % 2 == 1)
+                got = binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b, promote_every=interval // 32,
+                                  promote_scales=option(name), **INSTRUCTION)
+                np.testing.assert_array_equal(float_words(got), by_oracle(a, b, scale_a, scale_b, name, interval))
+
+    def test_scales_lie_as_their_matrix_does_and_in_every_layout(self):
+        a, b, scale_a, _ = drawn(9, 5, 6, 256)
+        scale_b = np.exp2(np.random.default_rng(3).integers(-3, 4, (6, 2))).astype(np.float32)
+        scale_a = np.exp2(np.rint(np.log2(scale_a))).astype(np.float32)
+        plain = binade.gemm(a, b.T.copy(), a_scale=scale_a, b_scale=scale_b.T.copy(), **INSTRUCTION)
+        same = [dict(a_scale=scale_a, b_scale=scale_b, scale_run=128),
+                dict(a_scale=(scale_a.view(np.uint32) >> 23).astype(np.uint8),
+                     b_scale=(scale_b.view(np.uint32) >> 23).astype(np.uint8))]
+        places = {"128x4": lambda rows: [oracle.swizzled_128x4(r, c, rows, 2) for r in range(rows) for c in range(2)]}
+        swizzled = []
+        for scales in (scale_a, scale_b):
+            laid = np.zeros(512, np.uint8)
+            laid[places["128x4"](len(scales))] = (scales.view(np.uint32) >> 23).astype(np.uint8).ravel()
+            swizzled.append(laid)
+        same.append(dict(a_scale=swizzled[0], b_scale=swizzled[1], scale_layout="128x4", scale_run=128))
+        packed = []
+        for scales in (scale_a, scale_b):
+            words = np.zeros(8, np.uint32)
+            for r in range(len(scales)):
+                for c in range(2):
+                    at, byte = oracle.deepgemm_ue8m0(r, c, len(scales), 2)
+                    words[at] |= int(scales.view(np.uint32)[r, c] >> 23) << 8 * byte
+            packed.append(words.view(np.int32))
+        same.append(dict(a_scale=packed[0], b_scale=packed[1], scale_layout="deepgemm", scale_run=128))
+        for given in same:
+            with self.subTest(given.get("scale_layout", "row_major")):
+                np.testing.assert_array_equal(binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION), plain)
+        doubled = binade.gemm(a, b, transpose_b=True, a_tensor_scale=2, b_tensor_scale=np.float32(0.25), **same[0], **INSTRUCTION)
+        np.testing.assert_array_equal(doubled, plain * np.float32(0.5))
+
+    def test_what_does_not_fit_is_refused(self):
+        a, b, scale_a, scale_b = drawn(1, 4, 5, 300)
+        for given, message in (
+                (dict(a_scale=np.ones((3, 3), np.float32)), "for each block"),
+                (dict(a_scale=scale_a, b_scale=np.ones((5, 10), np.float32)), "A's are of 128"),
+                (dict(a_scale=scale_a, promote_every=3), "keep runs together"),
+                (dict(a_scale=scale_a, promote_scales="twice"), "no such choice"),
+                (dict(a_scale=np.zeros(512, np.uint8), scale_layout="128x4"), "scale_run is missing"),
+                (dict(a_scale=scale_a, scale_layout="swizzle"), "no such order"),
+                (dict(a_scale=np.ones(4, np.float32), a_tensor_scale=2), "goes with scales of blocks")):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION)
+
+
+class ProductsOfStacks(unittest.TestCase):
+    """A stranger's product: DeepGEMM's, one that rounds, Triton's, and one that forgets the end of K."""
+
+    def identified(self, seed, how, **given):
+        a, b, scale_a, scale_b = drawn(seed, 12, 10, 300)
+        d = by_oracle(a, b, scale_a, scale_b, how).view(np.float32)
+        found = binade.identify(a, b, d, types="f32.e4m3.e4m3", transpose_b=True, a_scale=scale_a, b_scale=scale_b, **given)
+        return found, (a, b, scale_a, scale_b, d)
+
+    def test_identify_tells_the_contraction_and_the_order(self):
+        for seed, how in ((3, "fma_together"), (4, "mul_add_together"), (5, "fma_a_first"), (6, "fma_b_first")):
+            with self.subTest(how):
+                found, _ = self.identified(seed, how, arch="sm_90")
+                self.assertEqual(found.conclusion, "unique", str(found))
+                words = "" if how == "fma_together" else f" --promote-scales {option(how)}"
+                self.assertRegex(str(found.models[0]), f"--promote-every 4{words}$")
+
+    def test_validate_names_the_end_of_k_that_is_missing(self):
+        a, b, scale_a, scale_b = drawn(7, 12, 40, 300)
+        d = by_oracle(a[:, :256], b[:, :256], scale_a[:, :2], scale_b[:, :2], "fma_together").view(np.float32)
+        given = dict(transpose_b=True, a_scale=scale_a, b_scale=scale_b)
+        found = binade.validate(a, b, d, **given, **INSTRUCTION)
+        self.assertIn("elements 480, equal 0, different 480", str(found))
+        self.assertIn("the last 44 k of K left out (k 256 on)", str(found))
+        self.assertIn("the sum after block 8, k 224…255: did it stop there?", str(found))
+        told = binade.identify(a, b, d, types="f32.e4m3.e4m3", arch="sm_90", **given)
+        self.assertEqual(told.conclusion, "none")
+        self.assertIn("the last 44 k of K left out (k 256 on)", str(told))
+
+    def test_mistakes_with_scales_are_named(self):
+        a, b, scale_a, scale_b = drawn(8, 12, 40, 384)
+        rolled = np.roll(scale_a, -1, axis=1)
+        for given, words in ((dict(scale_a=rolled), "A's scales of blocks shifted by 1 along K"),
+                             (dict(scale_b=np.ones_like(scale_b)), "B's scales of blocks left out")):
+            with self.subTest(words):
+                d = by_oracle(a, b, given.get("scale_a", scale_a), given.get("scale_b", scale_b), "fma_together")
+                told = binade.identify(a, b, d.view(np.float32), types="f32.e4m3.e4m3", arch="sm_90", transpose_b=True,
+                                       a_scale=scale_a, b_scale=scale_b)
+                self.assertIn(words, str(told))
+
+
+if __name__ == "__main__":
+    random.seed(1)
+    unittest.main()
