@@ -245,7 +245,7 @@ inline std::vector<ScaledCase> scaled_cases() {
   for (const NamedCase& row :
        {NamedCase{"wgmma.m64n8k32.f32.e4m3.e4m3", 90},
         NamedCase{"mma.m16n8k16.f32.f16.f16.f32", 90}, NamedCase{"fma.rn.f32.e4m3.e5m2.f32", 0},
-        NamedCase{"fma.rn.f16.f16.f16.f16", 0}}) {
+        NamedCase{"mul_add.rn.bf16.e2m3.e3m2.bf16", 0}}) {
     for (int order = 0; order < 6; ++order) {
       GemmModel g = parse_gemm(row.name, row.sm).model;
       g.sum.promote_every = order % 2 == 0 ? 32 / g.k : g.k == 1 ? 8 : 1;

@@ -2,12 +2,13 @@
 """Products whose runs of K share scales, held to an oracle that shares no code with them (tests/oracle/scaled_products.py):
 promotions by scales in every order, and what validate and identify say of products that stacks would make, right ones and ill
 ones."""
-import random
 import sys
 import unittest
 from pathlib import Path
 
 import numpy as np
+
+from cli_case import main
 
 import binade
 
@@ -57,7 +58,7 @@ class PromotedProducts(unittest.TestCase):
     def test_each_order_equals_the_oracle(self):
         for seed, (name, interval) in enumerate(zip(oracle.PROMOTIONS, (128, 64, 32, 128, 128, 64))):
             with self.subTest(name, interval=interval):
-                a, b, scale_a, scale_b = drawn(seed, 4, 5, 300, specials=seed % 2 == 1)
+                a, b, scale_a, scale_b = drawn(seed, 3, 5, 300, specials=seed % 2 == 1)
                 got = binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b, promote_every=interval // 32,
                                   promote_scales=option(name), **INSTRUCTION)
                 np.testing.assert_array_equal(float_words(got), by_oracle(a, b, scale_a, scale_b, name, interval))
@@ -110,7 +111,7 @@ class ProductsOfStacks(unittest.TestCase):
     """A stranger's product: DeepGEMM's, one that rounds, Triton's, and one that forgets the end of K."""
 
     def identified(self, seed, how, **given):
-        a, b, scale_a, scale_b = drawn(seed, 12, 10, 300)
+        a, b, scale_a, scale_b = drawn(seed, 8, 9, 300)
         d = by_oracle(a, b, scale_a, scale_b, how).view(np.float32)
         found = binade.identify(a, b, d, types="f32.e4m3.e4m3", transpose_b=True, a_scale=scale_a, b_scale=scale_b, **given)
         return found, (a, b, scale_a, scale_b, d)
@@ -124,11 +125,11 @@ class ProductsOfStacks(unittest.TestCase):
                 self.assertRegex(str(found.models[0]), f"--promote-every 4{words}$")
 
     def test_validate_names_the_end_of_k_that_is_missing(self):
-        a, b, scale_a, scale_b = drawn(7, 12, 40, 300)
+        a, b, scale_a, scale_b = drawn(7, 8, 20, 300)
         d = by_oracle(a[:, :256], b[:, :256], scale_a[:, :2], scale_b[:, :2], "fma_together").view(np.float32)
         given = dict(transpose_b=True, a_scale=scale_a, b_scale=scale_b)
         found = binade.validate(a, b, d, **given, **INSTRUCTION)
-        self.assertIn("elements 480, equal 0, different 480", str(found))
+        self.assertIn("elements 160, equal 0, different 160", str(found))
         self.assertIn("the last 44 k of K left out (k 256 on)", str(found))
         self.assertIn("the sum after block 8, k 224…255: did it stop there?", str(found))
         told = binade.identify(a, b, d, types="f32.e4m3.e4m3", arch="sm_90", **given)
@@ -136,7 +137,7 @@ class ProductsOfStacks(unittest.TestCase):
         self.assertIn("the last 44 k of K left out (k 256 on)", str(told))
 
     def test_mistakes_with_scales_are_named(self):
-        a, b, scale_a, scale_b = drawn(8, 12, 40, 384)
+        a, b, scale_a, scale_b = drawn(8, 8, 20, 384)
         rolled = np.roll(scale_a, -1, axis=1)
         for given, words in ((dict(scale_a=rolled), "A's scales of blocks shifted by 1 along K"),
                              (dict(scale_b=np.ones_like(scale_b)), "B's scales of blocks left out")):
@@ -148,5 +149,4 @@ class ProductsOfStacks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    random.seed(1)
-    unittest.main()
+    main()

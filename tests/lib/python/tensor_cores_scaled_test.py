@@ -51,12 +51,15 @@ def block(matrix, i):
     return matrix[:, 128 * i:128 * (i + 1)]
 
 
-def of_blocks(a, b, left, right):
-    """left (m, blocks), right (n, blocks) → the sum of the blocks' products, each scaled, by fused multiply-adds."""
+def of_blocks(a, b, left, right, of_squares=False):
+    """left (m, blocks), right (n, blocks) → the sum of the blocks' products: times left, rounded, then by fma times right; the other
+    way round if left's blocks are squares."""
     out = np.zeros((len(left), len(right)), np.float32)
     for i in range(left.shape[1]):
-        factor = left[:, i, None] * right[None, :, i]
-        out = binade.arith("fma", summed("sm_90", block(a, i), block(b.t(), i).t()), factor, out, format="binary32")
+        scales = [np.broadcast_to(x, out.shape) for x in (left[:, i, None], right[None, :, i])]
+        first, last = reversed(scales) if of_squares else scales
+        once = summed("sm_90", block(a, i), block(b.t(), i).t()) * first
+        out = binade.arith("fma", once, np.ascontiguousarray(last), out, format="binary32")
     return out
 
 
@@ -103,7 +106,7 @@ class Scaled(TensorCoresCase):
             given = (strips, squares)[left][0], (strips, squares)[right][1].t()
             full = [x.numpy() if not square else np.repeat(x.numpy(), 128, 0)[:rows]
                     for x, square, rows in ((given[0], left, M), (given[1].t(), right, N))]
-            wanted = of_blocks(a, b, *full)
+            wanted = of_blocks(a, b, *full, of_squares=left == 1)
             self.equal(self.multiplied("sm_90", a, b, *given, out_dtype=torch.float32), wanted, (left, right))
             if not hasattr(F, "scaled_mm"):
                 continue
@@ -126,8 +129,7 @@ class Scaled(TensorCoresCase):
     def test_blocks_as_large_as_a_matrix(self):
         a, b = operands(k=128, n=128)
         left, right = scales(M, 1), scales(1, 1)
-        wanted = binade.arith("fma", summed("sm_90", a, b), np.ascontiguousarray(np.broadcast_to((left * right).numpy(), (M, 128))),
-                              np.zeros((M, 128), np.float32), format="binary32")
+        wanted = of_blocks(a, b, left.numpy(), np.broadcast_to(right.numpy(), (128, 1)))
         self.equal(self.multiplied("sm_90", a, b, left, right, out_dtype=torch.float32), wanted)
         one, wide = operands(m=1, k=256, n=256)
         strips, squares = scales(1, 2), scales(2, 2)

@@ -6,9 +6,12 @@ The sum is one chain of the architecture's FP8 instruction, K ascending. On sm_9
 
     a scale a tensor     sum · (scale_a · scale_b)
     by row and column    (sum · scale_a[m]) · scale_b[n]
-    of 128 of K          each 128 of K a sum of its own; from +0 the sum so far becomes fma(its sum, scale_a · scale_b, sum so far)
+    of 128 of K          each 128 of K a sum of its own; from +0 the sum so far becomes fma(its sum · scale_a, scale_b, sum so far),
+                         or fma(its sum · scale_b, scale_a, sum so far) where a's scales are of 128 × 128
 
-plus the bias, times scale_result where the result is FP8, which then saturates; rounded once to out_dtype. Without any terms it is
+The last is what cuBLAS gives by TransformerEngine's test, which compares with tolerance 0 (d0067d0,
+tests/pytorch/references/blockwise_fp8_gemm_reference.py); with scales that are powers of two the orders are the same but at the
+ends of the range. Then plus the bias, times scale_result where the result is FP8, which then saturates; rounded once to out_dtype. Without any terms it is
 zero, and the bias is not added. These orders are the plain ones: what cuBLASLt does inside is not public; torch's
 RowwiseScaledMM.cu, which serves scales by row on sm_89 and from sm_100 on, multiplies by the column's scale first for many sizes,
 and on sm_89 it splits the sum as its tiles have it. Layouts of matrices and scales are not looked at.
@@ -95,8 +98,10 @@ def scaled(products, a, b, scale_a, scale_b, kinds):
     out = torch.zeros(m, n)
     for i in range(-(-k // BLOCK)):
         part = slice(i * BLOCK, (i + 1) * BLOCK)
-        factor = left[:, i, None] * right[None, :, i]
-        out = _binade.arith("fma", products(a[:, part], b[part]), factor.contiguous(), out, format="binary32")
+        first, last = left[:, i, None].expand(m, n), right[None, :, i].expand(m, n)
+        if kinds[0] == SQUARE:
+            first, last = last, first
+        out = _binade.arith("fma", products(a[:, part], b[part]) * first, last.contiguous(), out, format="binary32")
     return out
 
 
