@@ -312,8 +312,9 @@ std::string wanted_text(const NamedOrCustomBlock& format, const std::vector<std:
   for (const ScaleLayout& layout : scale_layouts) {
     const ScaleGrid filled = layout.filled(grid);
     const bool is_other = filled.rows * filled.columns != grid.rows * grid.columns;
-    if (is_other && code_bytes(f.scale) == 1) {
-      out += fmt::format(", as {} ({}, {})", layout.name, filled.rows, filled.columns);
+    if (is_other && layout.is_of(f)) {
+      out += fmt::format(", as {} {}{}", layout.name, layout.word > 1 ? "I32 " : "",
+                         shape_text(layout.shape(grid)));
     }
   }
   return out;

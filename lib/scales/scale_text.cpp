@@ -333,7 +333,8 @@ std::string quantize_call(const ScaleFinding& x, const Quantized& given,
   }
   out += given.of_stack ? " --stack --encode" : " --encode";
   if (layout != &checkpoint_layouts[0]) out += fmt::format(" --layout {}", layout->name);
-  if (std::ranges::find(order.same, layout->scale_layout) == order.same.end()) {
+  const std::string_view usual = scale_layout_of(*layout, r.format.format).name;
+  if (std::ranges::find(order.same, usual) == order.same.end()) {
     out += fmt::format(" --scale-layout {}", order.layout->name);
   }
   return out;

@@ -28,7 +28,8 @@ class Files(CliCase):
     def test_every_stack_s_names_are_found(self):
         for layout, form, rule in (("plain", "mxfp4", "ocp"), ("torchao", "nvfp4", "torchao"), ("te", "nvfp4", "te"),
                                    ("te", "mxfp8_e5m2", "te"), ("modelopt", "nvfp4", "modelopt"), ("modelopt", "mxfp4", "modelopt"),
-                                   ("compressed-tensors", "nvfp4", "compressed_tensors"), ("deepseek", "fp8_1x128", "deepgemm")):
+                                   ("compressed-tensors", "nvfp4", "compressed_tensors"), ("deepseek", "fp8_1x128", "deepgemm"),
+                                   ("te", "fp8_128x128", "te_pow2"), ("te", "fp8_1x128", "te_pow2")):
             with self.subTest(layout=layout, format=form):
                 self.quantize("--format", form, "--layout", layout)
                 told = self.json("scales", "a.safetensors", "b.safetensors")["tensors"]
@@ -37,6 +38,8 @@ class Files(CliCase):
                     self.assertIn(layout, one["layouts"])
                     self.assertIn(rule, self.rules(one))
                     self.assertIn(one["explain"][0]["tensor_scale"]["fit"], ("equal", "none"))
+                    self.assertEqual(f" --layout {layout}" in one["explain"][0]["quantize"], one["layouts"][0] != "plain")
+                    self.assertNotIn("--scale-layout", one["explain"][0]["quantize"])
 
     def test_copies_along_columns_are_held_against_nothing(self):
         values = b"\1" * 4 * 256

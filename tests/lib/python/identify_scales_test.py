@@ -237,6 +237,28 @@ class Explained(unittest.TestCase):
         scales = np.abs(x.reshape(2, 64, 8, 64)).max(axis=(1, 3)) / F(448)
         self.explains(x, "e4m3:block=64x64:scale=binary32", "vllm", e4m3(x / np.kron(scales, np.ones((64, 64), F))), scales, None)
 
+    def test_transformer_engine_s_scales_of_blocks_of_128(self):
+        for shape in ((256, 1200), (70, 700), (256, 512)):
+            x = numbers((shape[0], 1200), 30)[:, :shape[1]]
+            rows, columns = -(-shape[0] // 128), -(-shape[1] // 128)
+            full = np.pad(x, ((0, rows * 128 - shape[0]), (0, columns * 128 - shape[1])))
+            blocks = full.reshape(rows, 128, columns, 128)
+            for name, axes in (("fp8_128x128", (1, 3)), ("fp8_1x128", 3)):
+                amax = np.abs(blocks).max(axis=axes, keepdims=True)
+                encode = (bits(F(448) / np.maximum(amax, F(1e-30))) >> 23 << 23).astype(np.uint32).view(F)
+                codes = e4m3(blocks * encode).reshape(full.shape)[:shape[0], :shape[1]].copy()
+                scales = (F(1) / encode).reshape(-1, columns)
+                if name == "fp8_1x128":
+                    scales = np.pad(scales[:shape[0]], ((0, -shape[0] % 4), (0, 0))).T.copy()
+                else:
+                    scales = np.pad(scales, ((0, 0), (0, -columns % 4)))
+                self.explains(x, name, "te_pow2", codes, scales, None, "te_1d" if name == "fp8_1x128" else "te_2d" if columns % 4 else "row_major")
+                if shape[0] == 70:
+                    continue
+                told, text = found(x, codes, np.random.default_rng(1).permutation(scales.reshape(-1)).reshape(scales.shape))
+                self.assertEqual((told["conclusion"], told["nearest"][0]["reading"]["format"]), ("none", name), text)
+                self.assertNotRegex(text, "block=(?!1x128|128x128)")
+
     def test_a_stack_of_tensors_each_with_its_scale(self):
         x = np.stack([numbers((32, 128), 29 + i) * F(i + 1) for i in range(3)])
         codes, scales, tensors = (np.stack(all) for all in zip(*(quantized(one, "nvfp4", "te") for one in x), strict=True))
