@@ -372,7 +372,7 @@ ScaleFinding identify_scales(const Quantized& given,
   if (!evidence.empty()) put_best_reading_first(all, evidence);
   add_nearest(given, all, show, {}, out);
   if (!out.explaining.empty()) return out;
-  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, out);
+  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, all, out);
   if (!suspected) return out;
   // The rule that is suspected is told first, whatever of it is equal as it stands.
   out.nearest.clear();
