@@ -89,6 +89,11 @@ const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockForm
     const NamedScaleRule* found = name.empty() ? nullptr : find_scale_rule(name, format);
     if (found != nullptr) return *found;
   }
+  // A list of formats is what the stack has, each by a rule of its own.
+  if (!layout.formats.empty()) {
+    throw Error("--layout " + std::string(layout.name) +
+                ": no rule of that stack is known for this format; choose one by --scale-rule");
+  }
   return usual;
 }
 

@@ -51,7 +51,8 @@ const CheckpointLayout& parse_checkpoint_layout(std::string_view name);
 /// Returns the order in which a layout has the scales of a format.
 const ScaleLayout& scale_layout_of(const CheckpointLayout& layout, const BlockFormat& format);
 
-/// Returns the rule of a layout's stack that fits the format, or else `usual`.
+/// Returns the rule of a layout's stack that fits the format, or else `usual`. Throws Error where the
+/// stack has this format, and none of its rules is known.
 const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
                                  const NamedScaleRule& usual);
 

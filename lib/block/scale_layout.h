@@ -38,7 +38,7 @@ struct ScaleLayout {
   /// The place of a scale, in units of scales, in the layout of a grid.
   std::size_t (*place)(ScaleGrid filled, std::size_t row, std::size_t column);
   std::string_view source;
-  /// Returns whether it is an order of the scales of a format.
+  /// Whether it is an order of the scales of a format.
   bool (*is_of)(const BlockFormat& format);
   bool columns_first = false;  ///< the array of a file has columns times rows
   /// How many scales of a row are a number of a file: 4 of one byte are an int32.

@@ -312,6 +312,7 @@ class Quantize(CliCase):
             ("--format", "mxfp4", "--encode", "--include", "x*"): r"--include x\*: no floating-point tensor has such a name",
             ("--format", "mxfp4", "--encode", "--exclude", "*"): "leave no tensor",
             ("--format", "fp8_row", "--encode", "--layout", "te"): "--layout te: that stack has no fp8_row; it has mxfp8_e4m3",
+            ("--format", "fp8_tensor", "--encode", "--layout", "modelopt"): "--layout modelopt: no rule of that stack is known for this format",
             (): "--format: say to which format",
             ("--decode",): "no codes and scales by the names of any --layout",
             ("--decode", "--seed", "0"): "--seed has no effect with --decode",
