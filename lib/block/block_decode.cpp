@@ -82,26 +82,32 @@ std::vector<std::uint64_t> scales_of_each(std::vector<std::uint64_t> shape, std:
   return shape;
 }
 
+/// Whether a plan's scales have the shape that an order gives them.
+bool is_shape_of(const ScaleLayout& order, const TensorFile& file, const DecodePlan& plan) {
+  const ScaleGrid grid = grid_of(plan.view.scale_shape), filled = order.filled(grid);
+  const bool is_plain =
+      !order.columns_first && filled.rows * filled.columns == grid.rows * grid.columns;
+  const auto stored = scales_of_each(file.tensors()[plan.parts.scales].shape, plan.each);
+  return squeezed(stored) == squeezed(is_plain ? plan.view.scale_shape : order.shape(grid));
+}
+
 /// The order of a plan's scales. Where neither the caller nor the file tells it, that of the names,
 /// if the shape is that of scales in this order.
 const ScaleLayout& order_of_file(const DecodeRule& rule, const TensorFile& file,
-                                 const DecodePlan& plan) {
+                                 const BlockFormat& format, const DecodePlan& plan) {
   if (rule.scale_layout != nullptr) return *rule.scale_layout;
   const ScaleLayout* told = find_scale_layout(metadata_of(file, "binade.scale_layout"));
   if (told != nullptr) return *told;
-  const ScaleLayout& named = *find_scale_layout(plan.parts.layouts[0]->scale_layout);
   const TensorInfo& scales = file.tensors()[plan.parts.scales];
-  const std::vector<std::uint64_t> stored = scales_of_each(scales.shape, plan.each);
-  const ScaleGrid grid = grid_of(plan.view.scale_shape), filled = named.filled(grid);
-  const bool is_filled = filled.rows * filled.columns != grid.rows * grid.columns;
-  const std::vector<std::uint64_t> shape =
-      is_filled ? std::vector<std::uint64_t>{filled.rows, filled.columns} : plan.view.scale_shape;
+  const ScaleGrid grid = grid_of(plan.view.scale_shape);
   std::vector<std::string_view> fitting;
   for (const ScaleLayout& layout : scale_layouts) {
     const ScaleGrid some = layout.filled(grid);
+    if (!layout.is_of(format)) continue;
     if (some.rows * some.columns * plan.each == scales.elements) fitting.push_back(layout.name);
   }
-  if (squeezed(stored) == squeezed(shape) || fitting.empty()) return named;
+  const ScaleLayout& named = scale_layout_of(*plan.parts.layouts[0], format);
+  if (is_shape_of(named, file, plan) || fitting.empty()) return named;
   throw error_in(file.path(),
                  fmt::format("{}: scales {} of {} blocks, as {} would fill them, and the file says "
                              "not in which order",
@@ -165,11 +171,14 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
     throw error_in(file.path(), printable(name, 60) + ": " + e.what(), "choose another --axis");
   }
   if (is_transpose(scales_of_each(scales.shape, out.each), out.view.scale_shape) &&
-      may_be_row_major(rule, file)) {
+      may_be_row_major(rule, file) &&
+      (rule.scale_layout != nullptr ||
+       !is_shape_of(scale_layout_of(*parts.layouts[0], f), file, out))) {
     throw not_of(file, scales,
                  "scales " + shape_text(out.view.scale_shape) + ", but their transpose,", format);
   }
-  out.order = &order_of_file(rule, file, out);
+  out.order = &order_of_file(rule, file, f, out);
+  check_scale_layout(*out.order, format);
   const ScaleGrid filled = out.order->filled(grid_of(out.view.scale_shape));
   const std::size_t of_scale = code_bytes(f.scale);
   const bool is_word =

@@ -63,7 +63,7 @@ std::vector<std::uint64_t> shape_of_codes(const BlockFormat& format,
 
 const ScaleLayout& scale_layout_of(const BlockFileRule& rule) {
   if (rule.scale_layout != nullptr) return *rule.scale_layout;
-  return *find_scale_layout(rule.layout->scale_layout);
+  return scale_layout_of(*rule.layout, rule.format.format);
 }
 
 bool is_stack(const BlockFileRule& rule, const TensorInfo& info) {
@@ -73,9 +73,7 @@ bool is_stack(const BlockFileRule& rule, const TensorInfo& info) {
 std::vector<std::uint64_t> shape_of_scales(const BlockFileRule& rule, const BlockView& view) {
   const ScaleLayout& layout = scale_layout_of(rule);
   if (layout.name == "row_major") return view.scale_shape;
-  const ScaleGrid filled = layout.filled(grid_of(view.scale_shape));
-  if (layout.word > 1) return {filled.columns / layout.word, filled.rows};
-  return {filled.rows, filled.columns};
+  return layout.shape(grid_of(view.scale_shape));
 }
 
 Dtype written_scales(const BlockFileRule& rule) {
@@ -276,11 +274,17 @@ void check_block_rule(const BlockFileRule& rule) {
     throw Error(fmt::format("--layout {}: that stack has no {}; it has {}", layout->name,
                             printable(rule.format.name), alternatives(known)));
   }
-  if (rule.format.format.scale == binary32 && scale_layout_of(rule).name != "row_major") {
-    throw Error(
-        fmt::format("--scale-layout {}: an order of scales of one byte; those of {} are F32",
-                    scale_layout_of(rule).name, rule.format.name));
+  check_scale_layout(scale_layout_of(rule), rule.format);
+}
+
+void check_scale_layout(const ScaleLayout& layout, const NamedOrCustomBlock& format) {
+  if (layout.is_of(format.format)) return;
+  std::vector<std::string_view> fitting;
+  for (const ScaleLayout& row : scale_layouts) {
+    if (row.is_of(format.format)) fitting.push_back(row.name);
   }
+  throw Error(fmt::format("--scale-layout {}: no order of the scales of {}; choose {}", layout.name,
+                          printable(format.name), alternatives(fitting)));
 }
 
 int readings(const BlockFileRule& rule) {

@@ -43,6 +43,9 @@ struct BlockFileRule {
 /// Throws Error if the parts of the rule do not go together, before a file is opened.
 void check_block_rule(const BlockFileRule& rule);
 
+/// Throws Error if a format's scales have no such order.
+void check_scale_layout(const ScaleLayout& layout, const NamedOrCustomBlock& format);
+
 /// Quantizes the chosen tensors into `out`, a .safetensors file, or an .npy of one tensor's values,
 /// and returns the counts of each. Tensor n draws from stream n of the random numbers. Numbers of
 /// binary64 are rounded to binary32 first; values are rounded once to binary32. Calls

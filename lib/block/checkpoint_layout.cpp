@@ -55,10 +55,10 @@ constexpr auto checkpoint_rows = std::to_array<CheckpointLayout>({
      .tensor = "{name}._amax_rowwise",
      .part = TensorScalePart::amax,
      .tensor_axes = 1,
-     .scale_layout = "te",
-     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4",
+     .scale_layouts = "te te_2d te_1d",
+     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4 fp8_128x128 fp8_1x128",
      .as_bytes = "F8_E8M0 F8_E4M3 F8_E5M2",
-     .rules = "te",
+     .rules = "te_pow2 te",
      .unread = "_columnwise_data _columnwise_scale_inv",
      .source = "TransformerEngine 00768c7, pytorch/tensor"},
 });
@@ -75,11 +75,24 @@ const CheckpointLayout& parse_checkpoint_layout(std::string_view name) {
               alternatives(names_of(checkpoint_layouts)));
 }
 
+const ScaleLayout& scale_layout_of(const CheckpointLayout& layout, const BlockFormat& format) {
+  for (const std::string_view name : split(layout.scale_layouts, ' ')) {
+    const ScaleLayout& found = *find_scale_layout(name);
+    if (found.is_of(format)) return found;
+  }
+  return *find_scale_layout("row_major");
+}
+
 const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
                                  const NamedScaleRule& usual) {
   for (const std::string_view name : split(layout.rules, ' ')) {
     const NamedScaleRule* found = name.empty() ? nullptr : find_scale_rule(name, format);
     if (found != nullptr) return *found;
+  }
+  // A list of formats is what the stack has, each by a rule of its own.
+  if (!layout.formats.empty()) {
+    throw Error("--layout " + std::string(layout.name) +
+                ": no rule of that stack is known for this format; choose one by --scale-rule");
   }
   return usual;
 }

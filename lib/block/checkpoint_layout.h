@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "emulate/scale_rules.h"
+#include "lib/block/scale_layout.h"
 
 namespace binade {
 
@@ -31,11 +32,12 @@ struct CheckpointLayout {
   /// behind its last dot.
   std::string_view elements, scales, tensor;
   TensorScalePart part = TensorScalePart::decode;
-  int tensor_axes = 0;                          ///< of the array that holds it, of 1 each
-  std::string_view scale_layout = "row_major";  ///< of scale_layout.h
-  std::string_view formats{};                   ///< block formats that the stack has; empty: all
-  std::string_view as_bytes{};                  ///< dtypes that it writes as U8
-  std::string_view rules{};  ///< its scale rules, of which the first that fits is meant
+  int tensor_axes = 0;  ///< of the array that holds it, of 1 each
+  /// Of scale_layout.h; that of a format is the first that is of its scales.
+  std::string_view scale_layouts = "row_major";
+  std::string_view formats{};   ///< block formats that the stack has; empty: all
+  std::string_view as_bytes{};  ///< dtypes that it writes as U8
+  std::string_view rules{};     ///< its scale rules, of which the first that fits is meant
   /// Ends of names of tensors that its files have beside these, and that are not read.
   std::string_view unread{};
   std::string_view source{};
@@ -46,7 +48,11 @@ extern const std::span<const CheckpointLayout> checkpoint_layouts;
 /// Returns the layout of a name. Throws Error, which lists the names, if there is none.
 const CheckpointLayout& parse_checkpoint_layout(std::string_view name);
 
-/// Returns the rule of a layout's stack that fits the format, or else `usual`.
+/// Returns the order in which a layout has the scales of a format.
+const ScaleLayout& scale_layout_of(const CheckpointLayout& layout, const BlockFormat& format);
+
+/// Returns the rule of a layout's stack that fits the format, or else `usual`. Throws Error where the
+/// stack has this format, and none of its rules is known.
 const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
                                  const NamedScaleRule& usual);
 

@@ -10,14 +10,19 @@
 //     deepgemm     four columns of a row in 4 bytes, these along M; M is filled up to 4
 //     aiter        tiles of 32 rows by 8 columns, 256 bytes each; M is filled up to 256
 //     te           r · columns + c, filled up to 128 rows and 4 columns
+//     te_2d        of tiles of 128 × 128 in binary32: r · columns + c, filled up to 4 columns
+//     te_1d        of rows of 128 in binary32: columns of rows, filled up to 4 rows
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "emulate/block.h"
 
 namespace binade {
 
@@ -33,9 +38,18 @@ struct ScaleLayout {
   /// The place of a scale, in units of scales, in the layout of a grid.
   std::size_t (*place)(ScaleGrid filled, std::size_t row, std::size_t column);
   std::string_view source;
-  /// How many scales of one byte are a number of a file: 4 are an int32, of which there are
-  /// columns / 4 times rows.
+  /// Whether it is an order of the scales of a format.
+  bool (*is_of)(const BlockFormat& format);
+  bool columns_first = false;  ///< the array of a file has columns times rows
+  /// How many scales of a row are a number of a file: 4 of one byte are an int32.
   std::size_t word = 1;
+
+  /// Returns the shape of the array of a file.
+  std::vector<std::uint64_t> shape(ScaleGrid grid) const {
+    const ScaleGrid all = filled(grid);
+    if (columns_first) return {all.columns / word, all.rows};
+    return {all.rows, all.columns / word};
+  }
 };
 
 extern const std::span<const ScaleLayout> scale_layouts;

@@ -15,6 +15,7 @@
 #include "lib/format/format_spec.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
+#include "lib/text/terminal_width.h"
 
 namespace binade {
 namespace {
@@ -228,11 +229,11 @@ std::vector<const NamedScaleRule*> rules_for(std::span<const NamedOrCustomBlock>
 std::string scale_rules_text(std::span<const NamedScaleRule* const> rules) {
   std::string out;
   for (const NamedScaleRule* row : rules) {
-    out += wrapped(fmt::format("{}: {}", row->name, scope_of(*row)), 2);
-    out += wrapped("  scale    " + scale_step_of(*row), 11);
-    out += wrapped("  element  " + element_step_of(*row), 11);
-    if (!row->open.empty()) out += wrapped("  open     " + std::string(row->open), 11);
-    out += wrapped("  source   " + std::string(row->source), 11);
+    out += wrapped_to_terminal(fmt::format("{}: {}", row->name, scope_of(*row)), 2);
+    out += wrapped_to_terminal("  scale    " + scale_step_of(*row), 11);
+    out += wrapped_to_terminal("  element  " + element_step_of(*row), 11);
+    if (!row->open.empty()) out += wrapped_to_terminal("  open     " + std::string(row->open), 11);
+    out += wrapped_to_terminal("  source   " + std::string(row->source), 11);
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include "lib/number/number_text.h"
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
+#include "lib/text/terminal_width.h"
 
 namespace binade {
 namespace {
@@ -38,9 +39,9 @@ std::string header_text(const Explanation& x) {
   if (!x.left_out.empty()) out += fmt::format(", {} left out by sparsity", x.left_out.size());
   out += "\n";
   if (x.sm != 0) {
-    out += wrapped("  evidence  " + evidence_text(x.known), 12);
+    out += wrapped_to_terminal("  evidence  " + evidence_text(x.known), 12);
   }
-  return out + wrapped("  rule      " + model_text(x.model, x.types), 12);
+  return out + wrapped_to_terminal("  rule      " + model_text(x.model, x.types), 12);
 }
 
 /// Returns a block in one line: its products, what was cut, and its result.

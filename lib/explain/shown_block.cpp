@@ -15,6 +15,7 @@
 #include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
+#include "lib/text/terminal_width.h"
 
 namespace binade {
 namespace {
@@ -160,7 +161,7 @@ std::string outcome_line(const ShownBlock& block, std::size_t i) {
     text += fmt::format("{}{}{}", rule == x.rules.front() ? "" : ", ", rule->name,
                         rule->open.empty() ? "" : "*");
   }
-  return wrapped(text, 5);
+  return wrapped_to_terminal(text, 5);
 }
 
 }  // namespace

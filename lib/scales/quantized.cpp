@@ -153,6 +153,15 @@ std::vector<std::string> unread_parts(const TensorFile& file) {
   return out;
 }
 
+/// Throws Error if no tensor that is taken may be a stack, though the caller says so.
+void check_stack(const ScaleFiles& files, const Quantized& x) {
+  if (!files.stack || x.shape.size() > 2) return;
+  throw Error(
+      fmt::format("--stack: {} {} has less than 3 axes, and no tensors along the first: leave "
+                  "it out",
+                  x.name.empty() ? "the array" : printable(x.name, 60), shape_text(x.shape)));
+}
+
 std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions& options,
                                       const std::function<void(Quantized&&)>& take) {
   const std::string b_path = file_of(files.b);
@@ -179,9 +188,16 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
       throw no_parts(b_path, wanted.empty() ? "a tensor without a name" : printable(wanted, 60),
                      names);
     }
-    take_each(files, with_parts(numbers_given(*given.file, given.index), *b, *parts), take);
+    Quantized x = numbers_given(*given.file, given.index);
+    check_stack(files, x);
+    take_each(files, with_parts(std::move(x), *b, *parts), take);
     const bool is_named = files.a.size() > a_path.size() || !b_name.empty();
     return is_named ? std::vector<std::string>() : unread_parts(*b);
+  }
+  if (files.stack && std::ranges::none_of(a->tensors(), [](const TensorInfo& info) {
+        return info.shape.size() > 2;
+      })) {
+    throw error_in(a_path, "no tensor of 3 axes or more, as --stack takes apart", "leave it out");
   }
   std::set<std::string> held, empty;
   for (std::size_t i = 0; i < a->tensors().size(); ++i) {
@@ -219,6 +235,7 @@ std::vector<std::string> each_quantized(const ScaleFiles& files,
   if (!files.b.empty()) return each_of_file(files, options, take);
   const OpenedTensor given = open_tensor(files.a, options);
   Quantized x = numbers_given(*given.file, given.index);
+  check_stack(files, x);
   // Raw bytes are taken as what they are: which format they are of is what is found out.
   const OpenOptions raw{.dtype = find_dtype("U8")};
   const auto stored = [&](const std::string& where) {

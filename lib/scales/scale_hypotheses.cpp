@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "lib/number/encoding_text.h"
+#include "lib/scales/part_amaxes.h"
 #include "lib/scales/scale_text.h"
 #include "lib/scales/suspected_codes.h"
+#include "lib/scales/suspected_rows.h"
 #include "lib/scales/suspected_scales.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
@@ -45,6 +47,32 @@ bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
 
 constexpr std::size_t most_told = 2;
 
+/// Whether a second reason makes half of what a first one leaves unequal equal: what is of a few
+/// by chance is no reason.
+bool explains_rest(const std::vector<bool>& left, const std::vector<bool>& unequal) {
+  std::uint64_t of = 0, still = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    of += left[i] ? 1 : 0;
+    still += left[i] && unequal[i] ? 1 : 0;
+  }
+  return 2 * still <= of;
+}
+
+/// Puts first the plainest of those that leave less than four times as much unequal as the best, or
+/// that are a few codes behind it: a change may make some more equal by chance.
+void put_plainest_first(std::vector<SuspectedCodes>& told) {
+  if (told.empty()) return;
+  const auto left = [](const SuspectedCodes& x) { return x.elements.of - x.elements.equal; };
+  constexpr std::uint64_t few = 8;
+  const std::uint64_t least = left(told[0]),
+                      most = least == 0 ? 0 : std::max(4 * least - 1, least + few - 1);
+  auto plainest = told.begin();
+  for (auto x = told.begin(); x != told.end(); ++x) {
+    if (left(*x) <= most && x->changes < plainest->changes) plainest = x;
+  }
+  std::rotate(told.begin(), plainest, plainest + 1);
+}
+
 /// The readings whose codes are tried: those for which scales, perhaps changed, and codes speak
 /// most, and at least half as much as for the first.
 std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> evidence,
@@ -65,11 +93,33 @@ std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> eviden
   return out;
 }
 
-/// Tells of a scale of the tensor that is a rule's in another form than names say.
+std::vector<std::string_view> names_of_rules(const ScaleRuleFit& fit) {
+  std::vector<std::string_view> out;
+  for (const NamedScaleRule* rule : fit.rules) out.push_back(rule->name);
+  return out;
+}
+
+/// Tells of a scale of the tensor that is a rule's in another form than names say, or that is not
+/// the one under which scales and codes are the rule's.
 void tell_other_form(const Quantized& given, ScaleFinding& finding) {
   for (const ScaleRuleFit& fit : finding.nearest) {
     if (!fit.scales.is_whole() || fit.tensor.fit != TensorScaleFit::imagined) continue;
     const std::optional<TensorScalePart> part = part_that_is(fit.tensor.scale, *given.tensor);
+    if (!part && fit.elements.is_whole()) {
+      const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
+      const TensorScalePart named =
+          given.layouts.empty() ? TensorScalePart::decode : given.layouts[0]->part;
+      const TensorScale stored =
+          scale_of_part(work.steps(*fit.rule), work.format(), named, *given.tensor);
+      tell(finding,
+           {fmt::format("{}: scales and codes are as by the tensor's amax, and the stored scale of "
+                        "the tensor is of an amax that is {}",
+                        listed(names_of_rules(fit)),
+                        amax_words(work, work.steps(*fit.rule), stored.amax)),
+            ExplainedPart::tensor_scale, 1, 1, "tensor_scale_factor", fit.reading, fit.order,
+            fit.rule},
+           0);
+    }
     if (!part || given.layouts.empty()) continue;
     tell(finding,
          {fmt::format("{}: the scale of the tensor is {}, where by the names of {} it is {}",
@@ -78,12 +128,6 @@ void tell_other_form(const Quantized& given, ScaleFinding& finding) {
           ExplainedPart::tensor_scale, 1, 1, "tensor_scale_form", fit.reading, fit.order, fit.rule},
          0);
   }
-}
-
-std::vector<std::string_view> names_of_rules(const ScaleRuleFit& fit) {
-  std::vector<std::string_view> out;
-  for (const NamedScaleRule* rule : fit.rules) out.push_back(rule->name);
-  return out;
 }
 
 /// "12 scales of NaN, FFC00000 stored where 7FC00000 is expected".
@@ -187,9 +231,9 @@ ReadingFirst first_of_reading(const ScaleFinding& finding,
 /// What may have been done to the numbers before they were quantized.
 struct NumbersChange {
   NumbersTaken taken = NumbersTaken::as_given;
-  std::int64_t rows = 0;
+  RowsMoved rows = {};
 
-  bool is_plain() const { return taken == NumbersTaken::as_given && rows == 0; }
+  bool is_plain() const { return taken == NumbersTaken::as_given && rows.is_plain(); }
   friend bool operator==(const NumbersChange&, const NumbersChange&) = default;
 };
 
@@ -203,15 +247,14 @@ std::vector<NumbersChange> changes_to_try(std::span<const SuspectedScales> scale
   };
   for (const SuspectedScales& x : scales) {
     const bool is_first = first && first->reading == reading && x.reading == reading &&
-                          x.order == first->order && x.scales.is_whole();
+                          x.order == first->order && 10 * x.scales.equal >= 9 * x.scales.of;
     if (is_first) add({x.taken, x.rows});
   }
-  for (const NumbersTaken taken :
-       {NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16}) {
-    add({taken, 0});
-  }
+  for (const NumbersTaken taken : ways_of_numbers) add({taken, {}});
   // Codes alone may be moved by a row.
-  for (const std::int64_t rows : {1, -1}) add({NumbersTaken::as_given, rows});
+  for (const std::int64_t by : {1, -1}) {
+    add({NumbersTaken::as_given, {.by = by, .words = moved_words(by)}});
+  }
   return out;
 }
 
@@ -234,6 +277,75 @@ bool is_explained_enough(const ScaleFinding& finding) {
   });
 }
 
+/// A mark for each code that is left unequal, in the order of storage.
+std::vector<bool> unequal_under(const Quantized& given, const ScaleFinding& finding,
+                                SuspectedCodes x) {
+  const ReadingWork work(given, finding.readings[x.reading], x.taken, x.rows);
+  std::uint64_t tried = 0;
+  std::vector<SuspectedCodes> none;
+  const CodeSuspicions suspicions(work, x.reading, x.order, x.taken, x.rows, x.of.rule, tried,
+                                  none);
+  std::vector<std::uint8_t> marks(given.x.size());
+  suspicions.count_all(x, &marks);
+  return {marks.begin(), marks.end()};
+}
+
+/// Adds readings of the same elements in blocks along another axis, in which codes may be a rule's
+/// where scales are not.
+void add_other_blocks(const ScaleFinding& finding, std::vector<std::size_t>& readings) {
+  constexpr std::size_t most = 3;
+  const ScaleReading& first = finding.readings[readings[0]];
+  std::size_t added = 0;
+  for (std::size_t i = 0; i < finding.readings.size() && added < most; ++i) {
+    const ScaleReading& x = finding.readings[i];
+    if (std::ranges::find(readings, i) != readings.end() ||
+        x.format.format != first.format.format) {
+      continue;
+    }
+    readings.push_back(i);
+    ++added;
+  }
+}
+
+/// "nvfp4 along axis 1", "fp8_row along axis 1 of the transpose".
+std::string blocks_text(const ScaleReading& x) {
+  return fmt::format("{} along axis {}{}", x.format.name, x.axis,
+                     x.transposed ? " of the transpose" : "");
+}
+
+/// Tells of scales that are a rule's of other blocks than those of which codes are.
+void tell_other_blocks(const Quantized& given, std::span<const ScaleRuleFit> all,
+                       const SuspectedCodes& codes, ScaleFinding& finding) {
+  constexpr std::size_t least = 8;
+  const auto is_scales = [](const ScaleHypothesis& x) { return x.part == ExplainedPart::scales; };
+  if (codes.elements.share() < 0.9 || std::ranges::any_of(finding.hypotheses, is_scales)) return;
+  const auto speaks = [](const ScaleRuleFit& x) { return x.speaks() > 0.9; };
+  const auto is_own = [&](const ScaleRuleFit& x) {
+    return x.reading == codes.reading && speaks(x);
+  };
+  if (std::ranges::any_of(all, is_own)) return;
+  const auto other = std::ranges::find_if(all, speaks);
+  if (other == all.end() || other->scales.of < least) return;
+  const ReadingWork work(given, finding.readings[other->reading], NumbersTaken::as_given);
+  std::vector<std::string_view> names;
+  for (const ScaleRuleFit& x : all) {
+    if (x.reading == other->reading && x.order == other->order && x.scales == other->scales) {
+      names.push_back(x.rule->name);
+    }
+  }
+  constexpr std::size_t most_named = 4;
+  const bool are_more = names.size() > most_named;
+  names.resize(std::min(names.size(), most_named));
+  tell(finding,
+       {fmt::format("{}{}: the scales are of {}, {}, the codes of {}", listed(names),
+                    are_more ? " …" : "", blocks_text(work.reading()),
+                    order_text(work.reading().orders[other->order]),
+                    blocks_text(finding.readings[codes.reading])),
+        ExplainedPart::scales, other->scales.equal, other->scales.of, "other_blocks",
+        other->reading, other->order, other->rule},
+       most_of_one(codes_of_scales(given, work.reading(), other->order)));
+}
+
 /// The rules under which a suspicion gives the same, that of x first.
 std::string names_of_same(std::span<const SuspectedScales> all, const SuspectedScales& x) {
   std::vector<std::string_view> out{x.rule->name};
@@ -254,6 +366,7 @@ std::string names_of_same(std::span<const SuspectedScales> all, const SuspectedS
 
 std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
                                                   std::span<const ReadingEvidence> evidence,
+                                                  std::span<const ScaleRuleFit> all,
                                                   ScaleFinding& finding) {
   std::vector<SuspectedScales> scales;
   double most_codes = 0;
@@ -286,9 +399,12 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   };
   tell_other_form(given, finding);
   std::optional<SuspectedRule> first;
+  std::vector<bool> left_unequal;  // by the first that is told
   for (const SuspectedScales& x : scales) {
     if (finding.hypotheses.size() == most_told) break;
-    if (first && (first->reading != x.reading || is_explained_enough(finding))) continue;
+    if (first && (first->reading != x.reading || first->order != x.order)) continue;
+    if (first && (is_explained_enough(finding) || !explains_rest(left_unequal, x.unequal)))
+      continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
         fmt::format("{}: {} ({})", names_of_same(scales, x), x.words, reading_words(work, x.order));
@@ -296,9 +412,14 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
                               {words, ExplainedPart::scales, x.scales.equal, x.scales.of, x.kind,
                                x.reading, x.order, x.rule, x.factor},
                               std::min(scales_equal(x.reading, x.order, x.scales), x.scales.of));
-    if (is_told && !first) first = {x.reading, x.order, x.rule};
+    if (is_told && !first) {
+      first = {x.reading, x.order, x.rule};
+      left_unequal = x.unequal;
+    }
   }
-  const std::vector<std::size_t> readings = readings_to_try(evidence, finding.nearest, scales);
+  std::vector<std::size_t> readings = readings_to_try(evidence, finding.nearest, scales);
+  const std::size_t plain_readings = readings.size();
+  add_other_blocks(finding, readings);
   std::vector<SuspectedCodes> told;
   ScaleHypothesis drawn{.words = "", .part = ExplainedPart::codes, .kind = "stochastic"};
   const auto is_found = [&] {
@@ -306,22 +427,37 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   };
   const auto& bytes = given.codes.bytes;
   const bool says_nothing = std::ranges::all_of(bytes, [&](std::byte x) { return x == bytes[0]; });
-  for (const std::size_t i : readings) {
+  for (std::size_t n = 0; n < readings.size(); ++n) {
+    const std::size_t i = readings[n];
+    const bool is_other = n >= plain_readings;
     if (says_nothing) break;  // any way of making codes that gives this one would fit
     const ReadingFirst of = first_of_reading(finding, first, evidence, i);
-    for (const NumbersChange& change : changes_to_try(scales, first, i)) {
-      if (is_found() || (change.rows != 0 && !may_be_moved(change, given, told))) continue;
+    std::vector<NumbersChange> changes = changes_to_try(scales, first, i);
+    if (of.rule != nullptr && !is_other && !is_found()) {
+      const ReadingWork work(given, finding.readings[i], NumbersTaken::as_given);
+      auto rows = rows_of_codes(work, *of.rule);
+      if (rows) changes.push_back({NumbersTaken::as_given, std::move(*rows)});
+    }
+    for (const NumbersChange& change : changes) {
+      if (is_found() || (!change.rows.is_plain() && !may_be_moved(change, given, told))) continue;
+      if (is_other && !change.is_plain()) continue;
       const ReadingWork work(given, finding.readings[i], change.taken, change.rows);
       std::vector<SuspectedCodes> codes;
       const CodeSuspicions suspicions(work, i, of.order, change.taken, change.rows, of.rule,
                                       finding.codings, codes);
-      suspicions.try_stored();
+      if (!is_other) suspicions.try_stored();
       suspicions.try_made(scales);
-      if (change.is_plain()) suspicions.try_unrounded();
+      if (change.is_plain() && !is_other) suspicions.try_unrounded();
       // The stored scales with the step of the rule that is told first.
       SuspectedCodes plain = codes.empty() ? SuspectedCodes{} : codes[0];
       keep_best(codes, 4, share_of_codes);
       for (SuspectedCodes& x : codes) suspicions.count_all(x);
+      keep_best(codes, 4, share_of_codes);
+      for (std::size_t best = 0; change.is_plain() && best < std::min<std::size_t>(codes.size(), 2);
+           ++best) {
+        auto refined = suspicions.refined(codes[best]);
+        if (refined) codes.push_back(std::move(*refined));
+      }
       if (change.is_plain() && !codes.empty() && !codes[0].elements.is_whole()) {
         for (const SuspectedCodes* x : {&std::as_const(plain), &std::as_const(codes[0])}) {
           if (drawn.equal == given.x.size()) break;
@@ -338,24 +474,29 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
           drawn.rule = x->of.rule;
         }
       }
-      for (SuspectedCodes& x : codes) {
-        x.factors.clear();
-        told.push_back(std::move(x));
-      }
+      for (SuspectedCodes& x : codes) told.push_back(std::move(x));
+      keep_best(told, told.size(), share_of_codes);
+      put_plainest_first(told);
+      told.resize(std::min<std::size_t>(told.size(), 8));
     }
   }
   keep_best(told, told.size(), share_of_codes);
-  const std::size_t before = finding.hypotheses.size();
+  put_plainest_first(told);
+  const SuspectedCodes* first_codes = nullptr;
   for (const SuspectedCodes& x : told) {
-    if (finding.hypotheses.size() == before + most_told) break;
-    const bool is_kind_told =
-        finding.hypotheses.size() > before && finding.hypotheses.back().kind == x.of.kind;
-    if (is_kind_told) continue;
-    tell(finding,
-         {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of, x.of.kind, x.reading,
-          x.order, x.of.rule},
-         codes_equal);
+    if (first_codes != nullptr && (x.of.kind == first_codes->of.kind ||
+                                   !explains_rest(unequal_under(given, finding, *first_codes),
+                                                  unequal_under(given, finding, x)))) {
+      continue;
+    }
+    const bool is_told = tell(finding,
+                              {x.words, ExplainedPart::codes, x.elements.equal, x.elements.of,
+                               x.of.kind, x.reading, x.order, x.of.rule},
+                              codes_equal);
+    if (is_told && first_codes != nullptr) break;
+    if (is_told) first_codes = &x;
   }
+  if (!told.empty()) tell_other_blocks(given, all, told[0], finding);
   if (drawn.equal > 0 && !told.empty() && !told[0].elements.is_whole()) {
     tell(finding, drawn, std::max(codes_equal, told[0].elements.equal));
   }

@@ -162,30 +162,39 @@ std::uint64_t other_than_0(std::span<const std::uint32_t> codes) {
   return codes.size() - static_cast<std::uint64_t>(std::ranges::count(codes, 0U));
 }
 
-/// Orders of so many scales; those that are no plain ones are of scales of one byte.
-std::vector<StoredOrder> orders_that_fit(const BlockView& view, std::size_t stored,
-                                         std::size_t bytes) {
+/// Orders of so many scales of a format.
+std::vector<StoredOrder> orders_that_fit(const BlockView& view, const StoredArray& stored,
+                                         std::size_t count, const BlockFormat& format) {
   const ScaleGrid grid = grid_of(view.scale_shape);
-  std::vector<std::uint32_t> numbers(stored);
+  std::vector<std::uint32_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0U);
   std::vector<StoredOrder> out;
   std::vector<std::vector<std::uint32_t>> seen;
   for (const bool of_transpose : {false, true}) {
     for (const ScaleLayout& layout : scale_layouts) {
-      if (bytes != 1 && layout.name != "row_major") continue;
+      if (!layout.is_of(format)) continue;
       const ScaleGrid filled = layout.filled(of_transpose ? turned_grid(grid) : grid);
-      if (filled.rows * filled.columns != stored) continue;
+      if (filled.rows * filled.columns != count) continue;
       StoredOrder order{&layout, of_transpose, {layout.name}};
       std::vector<std::uint32_t> places = in_order(order, grid, numbers);
       const auto same = std::ranges::find(seen, places);
       if (same == seen.end()) {
         seen.push_back(std::move(places));
         out.push_back(std::move(order));
-      } else if (out[static_cast<std::size_t>(same - seen.begin())].of_transpose == of_transpose) {
-        out[static_cast<std::size_t>(same - seen.begin())].same.push_back(layout.name);
+        continue;
       }
+      StoredOrder& its = out[static_cast<std::size_t>(same - seen.begin())];
+      its.is_turned_rows = its.is_turned_rows || (its.layout->columns_first && of_transpose &&
+                                                  layout.name == "row_major");
+      if (its.of_transpose == of_transpose) its.same.push_back(layout.name);
     }
   }
+  // Before others those whose array has the stored shape.
+  std::ranges::stable_partition(out, [&](const StoredOrder& order) {
+    return !order.of_transpose &&
+           stored.shape ==
+               (order.layout->name == "row_major" ? view.scale_shape : order.layout->shape(grid));
+  });
   return out;
 }
 
@@ -213,7 +222,7 @@ void add_readings(const Quantized& given, const NamedOrCustomBlock& row,
       ScaleReading reading{row, transposed, shape, axis};
       reading.view = block_view(row.format, shape, static_cast<int>(axis));
       reading.orders =
-          orders_that_fit(reading.view, scales->codes.size(), code_bytes(row.format.scale));
+          orders_that_fit(reading.view, given.scales, scales->codes.size(), row.format);
       const bool is_there = std::ranges::any_of(out, [&](const ScaleReading& other) {
         return other.transposed == transposed && other.view == reading.view &&
                other.format.format.element == row.format.element &&
@@ -277,7 +286,12 @@ std::vector<ScaleReading> scale_readings(const Quantized& given,
   for (const NamedOrCustomBlock& row : tried) add_readings(given, row, out);
   // Blocks of another size, where the scales' shape is not that of blocks of a known one.
   const bool is_of_shape = std::ranges::any_of(out, [&](const ScaleReading& x) {
-    return x.view.scale_shape == given.scales.shape && x.orders[0].layout->name == "row_major";
+    return (x.view.scale_shape == given.scales.shape && x.orders[0].layout->name == "row_major") ||
+           std::ranges::any_of(x.orders, [&](const StoredOrder& order) {
+             return !x.transposed && !order.of_transpose && x.format.format.scale == binary32 &&
+                    order.layout->name != "row_major" &&
+                    order.layout->shape(grid_of(x.view.scale_shape)) == given.scales.shape;
+           });
   });
   if (is_of_shape) return out;
   const std::size_t known = tried.size();
@@ -340,6 +354,7 @@ std::vector<float> transposed_numbers(std::span<const float> x,
 std::string order_text(const StoredOrder& order) {
   std::string out(order.layout->name);
   if (order.layout->name != "row_major") out = alternatives(order.same);
+  if (order.is_turned_rows) return out + ", row_major of the transpose";
   return out + (order.of_transpose ? " of the transpose" : "");
 }
 

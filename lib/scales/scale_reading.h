@@ -30,9 +30,10 @@ struct StoredOrder {
   bool of_transpose = false;
   /// Layouts, this one first, that put every scale of the grid into the same place.
   std::vector<std::string_view> same = {};
+  bool is_turned_rows = false;  ///< it is row_major of the transpose, too
 };
 
-/// Returns "row_major", "8x4 or deepgemm of the transpose".
+/// Returns "row_major", "8x4 or deepgemm of the transpose", "te_1d, row_major of the transpose".
 std::string order_text(const StoredOrder& order);
 
 struct ScaleReading {

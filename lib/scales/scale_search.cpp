@@ -312,8 +312,9 @@ std::string wanted_text(const NamedOrCustomBlock& format, const std::vector<std:
   for (const ScaleLayout& layout : scale_layouts) {
     const ScaleGrid filled = layout.filled(grid);
     const bool is_other = filled.rows * filled.columns != grid.rows * grid.columns;
-    if (is_other && code_bytes(f.scale) == 1) {
-      out += fmt::format(", as {} ({}, {})", layout.name, filled.rows, filled.columns);
+    if (is_other && layout.is_of(f)) {
+      out += fmt::format(", as {} {}{}", layout.name, layout.word > 1 ? "I32 " : "",
+                         shape_text(layout.shape(grid)));
     }
   }
   return out;
@@ -371,7 +372,7 @@ ScaleFinding identify_scales(const Quantized& given,
   if (!evidence.empty()) put_best_reading_first(all, evidence);
   add_nearest(given, all, show, {}, out);
   if (!out.explaining.empty()) return out;
-  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, out);
+  const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, all, out);
   if (!suspected) return out;
   // The rule that is suspected is told first, whatever of it is equal as it stands.
   out.nearest.clear();

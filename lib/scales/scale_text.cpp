@@ -16,6 +16,7 @@
 #include "lib/text/paragraph.h"
 #include "lib/text/shape.h"
 #include "lib/text/spelling.h"
+#include "lib/text/terminal_width.h"
 
 namespace binade {
 namespace {
@@ -66,11 +67,11 @@ std::string head_text(const ScaleFinding& x, const Quantized& given) {
     for (const CheckpointLayout* layout : given.layouts) names.push_back(layout->name);
     out += ", named as by " + alternatives(names);
   }
-  return wrapped(out, 2) +
-         wrapped(fmt::format("{}; {} of sizes and dtypes, {} held against the scales",
-                             some(given.x.size(), "element"), some(x.readings.size(), "reading"),
-                             some(x.rules, "rule")),
-                 2);
+  return wrapped_to_terminal(out, 2) +
+         wrapped_to_terminal(fmt::format("{}; {} of sizes and dtypes, {} held against the scales",
+                                         some(given.x.size(), "element"),
+                                         some(x.readings.size(), "reading"), some(x.rules, "rule")),
+                             2);
 }
 
 std::string roundings_text(const ExplainingRules& x) {
@@ -89,22 +90,22 @@ std::string roundings_text(const ExplainingRules& x) {
 std::string explaining_text(const ScaleFinding& x, const Quantized& given,
                             const ExplainingRules& rules) {
   const ScaleRuleFit& fit = *rules.first;
-  std::string out = wrapped(
+  std::string out = wrapped_to_terminal(
       "  " + listed(rules.rules) + (rules.rules.size() > 1 ? ": no block tells these apart" : ""),
       4);
   std::string codes = roundings_text(rules);
   if (!fit.codes->words.empty()) codes += ", " + std::string(fit.codes->words);
   if (fit.step != fit.rule) codes += ", scaled as by " + std::string(fit.step->name);
-  out += wrapped("     " + scale_reading_text(x, fit) + "; codes " + codes, 5);
+  out += wrapped_to_terminal("     " + scale_reading_text(x, fit) + "; codes " + codes, 5);
   if (fit.tensor.fit == TensorScaleFit::equal) {
     out += fmt::format("     the scale of the tensor, too: {}\n", part_words(fit.tensor.part));
   } else if (fit.tensor.fit == TensorScaleFit::absent) {
     out += "     the scale of the tensor is not given: that of its amax was taken\n";
   }
   if (fit.filled > 0) {
-    out += wrapped(fmt::format("     {} that fill the order up hold other bits than 0",
-                               some(fit.filled, "place")),
-                   5);
+    out += wrapped_to_terminal(fmt::format("     {} that fill the order up hold other bits than 0",
+                                           some(fit.filled, "place")),
+                               5);
   }
   const std::string call = quantize_call(x, given, rules);
   return call.empty() ? out : out + "     " + call + "\n";
@@ -115,24 +116,25 @@ std::string nearest_text(const ScaleFinding& x, const ScaleRuleFit& fit) {
   const BlockFormat& format = reading.format.format;
   std::vector<std::string_view> names;
   for (const NamedScaleRule* rule : fit.rules) names.push_back(rule->name);
-  std::string out = wrapped(
+  std::string out = wrapped_to_terminal(
       fmt::format("  {}: {} of {} scales, {} of {} codes, {} whole ({})", listed(names),
                   grouped(fit.scales.equal), grouped(fit.scales.of), grouped(fit.elements.equal),
                   grouped(fit.elements.of), some(fit.blocks, "block"), scale_reading_text(x, fit)),
       4);
   if (fit.tensor.fit == TensorScaleFit::imagined)
-    out += wrapped("     with " + fit.tensor.words, 5);
+    out += wrapped_to_terminal("     with " + fit.tensor.words, 5);
   if (fit.scale) {
     const std::string apart = binades_text(*fit.scale, format.scale);
-    out += wrapped(fmt::format("     block {}, amax {}: scale {} expected, {} stored{}",
-                               block_place(reading, fit.scale->block), float_text(fit.scale->amax),
-                               scale_number(fit.scale->expected, format.scale),
-                               scale_number(fit.scale->stored, format.scale),
-                               apart.empty() ? "" : ", " + apart),
-                   5);
+    out += wrapped_to_terminal(
+        fmt::format("     block {}, amax {}: scale {} expected, {} stored{}",
+                    block_place(reading, fit.scale->block), float_text(fit.scale->amax),
+                    scale_number(fit.scale->expected, format.scale),
+                    scale_number(fit.scale->stored, format.scale),
+                    apart.empty() ? "" : ", " + apart),
+        5);
   }
   if (fit.element) {
-    out += wrapped(
+    out += wrapped_to_terminal(
         fmt::format("     element {}, {} under the scale {}: code {} expected, {} stored",
                     element_place(reading, fit.element->element), float_text(fit.element->x),
                     scale_number(fit.element->scale, format.scale),
@@ -151,7 +153,7 @@ std::string hypotheses_text(const ScaleFinding& x) {
             ? "scale of the tensor"
             : fmt::format("{} of {} {}", grouped(h.equal), grouped(h.of),
                           h.part == ExplainedPart::codes ? "codes" : "scales");
-    out += wrapped(fmt::format("  {} equal: {}", share, h.words), 4);
+    out += wrapped_to_terminal(fmt::format("  {} equal: {}", share, h.words), 4);
   }
   return out + "\n";
 }
@@ -200,13 +202,13 @@ std::string undecided_text(const Quantized& given) {
 std::string scale_verdict(const ScaleFinding& x, const Quantized& given) {
   switch (x.conclusion()) {
     case ScaleConclusion::none:
-      return wrapped("none: no rule explains every scale and every code" + made_equal_text(x) +
-                         "; tried were " + tried_text(x),
-                     2);
+      return wrapped_to_terminal("none: no rule explains every scale and every code" +
+                                     made_equal_text(x) + "; tried were " + tried_text(x),
+                                 2);
     case ScaleConclusion::unique: return "unique: one rule explains every scale and every code\n";
     case ScaleConclusion::several: break;
   }
-  return wrapped("several: " + undecided_text(given), 2);
+  return wrapped_to_terminal("several: " + undecided_text(given), 2);
 }
 
 }  // namespace
@@ -267,7 +269,8 @@ void JointRules::add(const ScaleFinding& x) {
 std::string joint_text(const JointRules& joint) {
   if (joint.tensors < 2) return "";
   if (joint.rules.empty()) return fmt::format("\nNo rule explains all {} tensors\n", joint.tensors);
-  return "\n" + wrapped(fmt::format("All {} tensors: {}", joint.tensors, listed(joint.rules)), 2);
+  return "\n" + wrapped_to_terminal(
+                    fmt::format("All {} tensors: {}", joint.tensors, listed(joint.rules)), 2);
 }
 
 std::string_view scale_conclusion_name(ScaleConclusion conclusion) {
@@ -333,7 +336,8 @@ std::string quantize_call(const ScaleFinding& x, const Quantized& given,
   }
   out += given.of_stack ? " --stack --encode" : " --encode";
   if (layout != &checkpoint_layouts[0]) out += fmt::format(" --layout {}", layout->name);
-  if (std::ranges::find(order.same, layout->scale_layout) == order.same.end()) {
+  const std::string_view usual = scale_layout_of(*layout, r.format.format).name;
+  if (std::ranges::find(order.same, usual) == order.same.end()) {
     out += fmt::format(" --scale-layout {}", order.layout->name);
   }
   return out;

@@ -10,38 +10,42 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "lib/number/encoding_text.h"
 #include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 #include "lib/range/quantize_stream.h"
+#include "lib/scales/part_amaxes.h"
 
 namespace binade {
 namespace {
 
 /// The numbers rounded to a narrower format and back.
-std::vector<float> narrowed_numbers(std::span<const float> x, const Format& to) {
+std::vector<float> narrowed_numbers(std::span<const float> x, const Format& to,
+                                    Rounding rounding = Rounding::ties_to_even) {
   std::vector<float> out(x.size());
-  quantize_elements({.format = to}, binary32, ResultKind::f32, std::as_bytes(x), 0,
-                    std::as_writable_bytes(std::span(out)));
+  quantize_elements({.format = to, .attributes = {.rounding = rounding}}, binary32, ResultKind::f32,
+                    std::as_bytes(x), 0, std::as_writable_bytes(std::span(out)));
   return out;
 }
 
-/// Rows of each matrix in the places of those so many behind them, the last ones first.
-std::vector<float> moved_rows(std::span<const float> x, const BlockView& view, std::int64_t rows) {
+/// Rows in other places; those so many behind them in their matrix, the last ones first.
+std::vector<float> moved_rows(std::span<const float> x, const BlockView& view,
+                              const RowsMoved& rows) {
   const auto lines = static_cast<std::int64_t>(view.lines);
   std::vector<float> out(x.size());
   for (std::size_t line = 0; line < view.matrices * view.lines; ++line) {
     const auto in_matrix = static_cast<std::int64_t>(line % view.lines);
-    const std::int64_t from = ((in_matrix - rows) % lines + lines) % lines;
-    const std::size_t at = line - line % view.lines + static_cast<std::size_t>(from);
+    const std::int64_t from = ((in_matrix - rows.by) % lines + lines) % lines;
+    const std::size_t at = rows.from != nullptr
+                               ? (*rows.from)[line]
+                               : line - line % view.lines + static_cast<std::size_t>(from);
     std::ranges::copy(x.subspan(at * view.length, view.length),
                       out.begin() + static_cast<std::ptrdiff_t>(line * view.length));
   }
   return out;
 }
-
-float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 /// A number for people: "0.0625", "about 448.2".
 std::string short_number(std::uint32_t bits) {
@@ -62,26 +66,6 @@ std::uint32_t part_of(const TensorScale& scale, TensorScalePart part) {
   return part == TensorScalePart::decode   ? scale.decode
          : part == TensorScalePart::encode ? scale.encode
                                            : scale.amax;
-}
-
-/// The scale of a tensor whose part is what is stored, by the amax from which the rule gives it, or
-/// as near as it comes.
-TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
-                          std::uint32_t stored) {
-  using namespace block_steps;
-  if (part == TensorScalePart::amax) return tensor_scale(rule, format, stored);
-  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));
-  const std::uint32_t guess =
-      part == TensorScalePart::decode ? times(stored, most) : over(most, stored);
-  for (const int step : {0, 1, -1, 2, -2, 3, -3}) {
-    const std::uint32_t amax = guess + static_cast<std::uint32_t>(step);
-    const TensorScale found = tensor_scale(rule, format, amax);
-    if (part_of(found, part) == stored) return found;
-  }
-  const bool is_decode = part == TensorScalePart::decode;
-  return {.encode = is_decode ? over(one, stored) : stored,
-          .decode = is_decode ? stored : over(one, stored),
-          .amax = guess};
 }
 
 constexpr std::array<TensorScalePart, 3> parts_of_tensor_scale{
@@ -139,23 +123,25 @@ std::vector<float> rounded_quotients(const BlockQuantizer& to, std::span<const f
 }  // namespace
 
 ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken,
-                         std::int64_t rows)
+                         const RowsMoved& rows)
     : given_(&given),
       reading_(&reading),
-      input_(taken == NumbersTaken::as_bfloat16   ? bfloat16
+      input_(taken == NumbersTaken::as_given      ? *find_format(given.dtype.format)
              : taken == NumbersTaken::as_binary16 ? binary16
-                                                  : *find_format(given.dtype.format)),
+                                                  : bfloat16),
       x_(given.x),
       pieces_(block_pieces(reading.view)) {
   if (taken != NumbersTaken::as_given) {
-    turned_ = narrowed_numbers(x_, input_);
+    turned_ = narrowed_numbers(
+        x_, input_,
+        taken == NumbersTaken::cut_to_bfloat16 ? Rounding::toward_zero : Rounding::ties_to_even);
     x_ = turned_;
   }
   if (reading.transposed) {
     turned_ = transposed_numbers(x_, given.shape);
     x_ = turned_;
   }
-  if (rows != 0) {
+  if (!rows.is_plain()) {
     turned_ = moved_rows(x_, reading.view, rows);
     x_ = turned_;
   }
@@ -220,10 +206,11 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
   if (stored && out[0].fit != TensorScaleFit::equal) {
     for (const TensorScalePart part : parts_of_tensor_scale) {
       const TensorScale scale = scale_of_part(rule, format, part, *stored);
-      add(scale, fmt::format("the scale of the tensor as stored, {} ({}), that of amax {}; the "
-                             "tensor's is {}",
-                             short_number(*stored), part_words(part), short_number(scale.amax),
-                             short_number(own.amax)));
+      add(scale,
+          fmt::format("the scale of the tensor as stored, {} ({}), that of amax {}, {}, where the "
+                      "tensor's is {}",
+                      short_number(*stored), part_words(part), short_number(scale.amax),
+                      amax_words(work, rule, scale.amax), short_number(own.amax)));
     }
   }
   const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));
@@ -231,6 +218,24 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
   add({times(own.encode, own.encode), times(own.decode, own.decode), times(own.amax, own.decode)},
       "the scale of the tensor taken twice");
   return out;
+}
+
+TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
+                          std::uint32_t stored) {
+  using namespace block_steps;
+  if (part == TensorScalePart::amax) return tensor_scale(rule, format, stored);
+  const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));
+  const std::uint32_t guess =
+      part == TensorScalePart::decode ? times(stored, most) : over(most, stored);
+  for (const int step : {0, 1, -1, 2, -2, 3, -3}) {
+    const std::uint32_t amax = guess + static_cast<std::uint32_t>(step);
+    const TensorScale found = tensor_scale(rule, format, amax);
+    if (part_of(found, part) == stored) return found;
+  }
+  const bool is_decode = part == TensorScalePart::decode;
+  return {.encode = is_decode ? over(one, stored) : stored,
+          .decode = is_decode ? stored : over(one, stored),
+          .amax = guess};
 }
 
 std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored) {
@@ -328,8 +333,17 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
   const std::size_t bytes = code_bytes(to.format.element);
   const int bits = to.format.element.bits();
   std::array<std::byte, 256> table{};
-  for (std::uint32_t code = 0; how.stored_as != nullptr && code < 256 && bits <= 8; ++code) {
-    table[code] = static_cast<std::byte>(how.stored_as(code & ((1U << bits) - 1), bits));
+  const bool flushes = compared.subnormals != Subnormals::kept;
+  const bool is_mapped = (how.stored_as != nullptr || flushes) && bits <= 8;
+  for (std::uint32_t code = 0; is_mapped && code < 256; ++code) {
+    const std::uint32_t mask = (1U << bits) - 1, sign = 1U << (bits - 1), made = code & mask;
+    const bool is_flushed =
+        flushes && (made & (sign - 1)) >> to.format.element.fraction_bits() == 0;
+    const std::uint32_t kept = !is_flushed                                      ? made
+                               : compared.subnormals == Subnormals::signed_zero ? made & sign
+                                                                                : 0;
+    table[code] =
+        static_cast<std::byte>(how.stored_as == nullptr ? kept : how.stored_as(kept, bits));
   }
   const bool has_nan = bits == 8 && to.format.element.has_nan();
   std::array<bool, 256> nan{};
@@ -337,7 +351,12 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
     nan[code] = decode(code, to.format.element).kind == Kind::nan;
   }
   std::vector<ScaleAgreement> each(thread_count());
-  std::vector<std::vector<std::byte>> made(thread_count());
+  std::vector<std::vector<std::byte>> made(thread_count()), below(thread_count());
+  BlockQuantizer up = to, down = to;
+  if (compared.away) {
+    up.attributes.rounding = Rounding::toward_positive;
+    down.attributes.rounding = Rounding::toward_negative;
+  }
   std::atomic<bool> ended = false;
   const Kernels& kernels = fastest_kernels();
   const auto compare = [&](const BlockPiece& piece, std::size_t slot) {
@@ -353,24 +372,39 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
         quotients = rounded_quotients(to, {numbers, n}, width, piece, factors, *compared.between);
         numbers = quotients.data();
       }
-      kernels.block_codes(to, numbers, n, width,
-                          compared.between ? ones.data() : &factors[piece.block], at, {},
-                          made[slot].data(), counts);
-      if (how.stored_as != nullptr && bytes == 1) {
+      const auto make = [&](const BlockQuantizer& by, std::byte* out) {
+        kernels.block_codes(by, numbers, n, width,
+                            compared.between ? ones.data() : &factors[piece.block], at, {}, out,
+                            counts);
+      };
+      make(up, made[slot].data());
+      if (compared.away) {
+        below[slot].resize(n * bytes);
+        make(down, below[slot].data());
+        for (std::size_t i = 0; i < n; ++i) {
+          if (std::signbit(numbers[i])) {
+            std::memcpy(&made[slot][i * bytes], &below[slot][i * bytes], bytes);
+          }
+        }
+      }
+      if (is_mapped && bytes == 1) {
         for (std::byte& code : made[slot]) code = table[std::to_integer<std::size_t>(code)];
       }
       const std::byte* const here = stored.data() + at * bytes;
       const auto differs = [&](std::size_t i) {
         if (has_nan) {
           const auto code = [](std::byte b) { return std::to_integer<std::size_t>(b); };
-          each[slot].nans += nan[code(made[slot][i])] && nan[code(here[i])] ? 1 : 0;
+          const bool are_nans = nan[code(made[slot][i])] && nan[code(here[i])];
+          each[slot].nans += are_nans ? 1 : 0;
+          if (are_nans && compared.any_nan) return;
         }
         if (compared.elements != nullptr) (*compared.elements)[at + i] |= compared.bit;
         if (compared.differing == nullptr) return;
         mark_block(*compared.differing,
                    piece.block + (piece.begin + i) / width - piece.begin / width);
       };
-      const bool wanted = compared.elements != nullptr || compared.differing != nullptr;
+      const bool wanted = compared.elements != nullptr || compared.differing != nullptr ||
+                          (compared.any_nan && has_nan);
       if (bytes == 1) {
         compare_line<std::uint8_t>(made[slot].data(), here, n, at, each[slot], wanted, differs);
       } else {
@@ -393,6 +427,7 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
     out.nans += some.nans;
     if (some.first && (!out.first || *some.first < *out.first)) out.first = some.first;
   }
+  if (compared.any_nan) out.equal += std::exchange(out.nans, 0);
   return out;
 }
 

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,15 +21,36 @@
 
 namespace binade {
 
-/// What the quantizer may have been given: the numbers, or these rounded to a narrower format.
-enum class NumbersTaken : std::uint8_t { as_given, as_bfloat16, as_binary16 };
+/// What the quantizer may have been given: the numbers, or these in a narrower format.
+enum class NumbersTaken : std::uint8_t { as_given, as_bfloat16, as_binary16, cut_to_bfloat16 };
+
+constexpr std::array<NumbersTaken, 4> ways_of_numbers{
+    NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16,
+    NumbersTaken::cut_to_bfloat16};
+
+/// Rows of numbers that the quantizer may have had in other places.
+struct RowsMoved {
+  std::int64_t by = 0;  ///< each row of a matrix is the one so many before it
+  /// Which row of all each is; null: as `by` says.
+  std::shared_ptr<const std::vector<std::uint32_t>> from = {};
+  std::string words =
+      {};  ///< "each row is that of the numbers 1 row before"; empty: in their places
+
+  bool is_plain() const { return by == 0 && from == nullptr; }
+  friend bool operator==(const RowsMoved&, const RowsMoved&) = default;
+};
+
+/// The amax of a part of a tensor.
+struct PartAmax {
+  std::uint32_t amax = 0;
+  std::string words = {};  ///< "part 1 of 2 of the rows"
+};
 
 /// The numbers of a reading with all that is found of them again and again.
 class ReadingWork {
  public:
-  /// With `rows` each row of the last two axes has the numbers of so many rows before it.
   ReadingWork(const Quantized& given, const ScaleReading& reading, NumbersTaken taken,
-              std::int64_t rows = 0);
+              const RowsMoved& rows = {});
 
   const Quantized& given() const { return *given_; }
   const ScaleReading& reading() const { return *reading_; }
@@ -38,6 +62,8 @@ class ReadingWork {
   /// Returns the amaxes of the blocks, or of the tensor, as a rule takes them.
   const std::vector<std::uint32_t>& amaxes(const ScaleRule& rule) const;
   std::uint32_t amax(const ScaleRule& rule) const;
+  /// Returns the amaxes of halves, quarters and eighths of rows and of columns.
+  const std::vector<PartAmax>& amaxes_of_parts(const ScaleRule& rule) const;
   BlockQuantizer quantizer(const ScaleRule& rule, const TensorScale& tensor) const;
   BlockScales scales(const ScaleRule& rule, const TensorScale& tensor) const;
 
@@ -49,7 +75,10 @@ class ReadingWork {
   std::span<const float> x_;
   BlockPieces pieces_;
   mutable std::array<std::vector<std::uint32_t>, 2> amaxes_;
+  mutable std::array<std::vector<PartAmax>, 2> amaxes_of_parts_;
 };
+
+inline float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 /// Returns the scales of the tensor that are tried with a rule, that of its own amax first.
 /// `imagined` says whether those are tried, too, that a file would not have.
@@ -58,6 +87,11 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
 
 /// Returns which part of the scale of a tensor a stored number is, if it is one.
 std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored);
+
+/// Returns the scale of a tensor whose part is what is stored, by the amax from which the rule
+/// gives it, or as near as it comes.
+TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
+                          std::uint32_t stored);
 
 /// Returns "what values are multiplied by".
 std::string_view part_words(TensorScalePart part);
@@ -80,6 +114,9 @@ std::uint32_t held_scale(std::uint32_t scale, const std::optional<Format>& held)
 std::vector<std::uint32_t> factors_under(const ReadingWork& work, const BlockQuantizer& to,
                                          std::span<const std::uint32_t> scales);
 
+/// What is written for codes of subnormal numbers: these, zeros with their signs, or zeros.
+enum class Subnormals : std::uint8_t { kept, signed_zero, zero };
+
 /// How far codes are compared.
 struct CodesCompared {
   std::span<const std::size_t> pieces = {};        ///< of the reading; empty: all
@@ -90,6 +127,10 @@ struct CodesCompared {
   std::uint8_t bit = 1;
   /// A format to which quotients are rounded, to nearest even, before they are to elements.
   std::optional<Format> between = {};
+  bool away = false;  ///< rounded away from zero, whatever the quantizer says
+  /// What stands in the place of codes of subnormal numbers.
+  Subnormals subnormals = Subnormals::kept;
+  bool any_nan = false;  ///< NaNs are equal whatever their bits
 };
 
 /// Compares the codes that a quantizer makes under these factors with stored ones.
@@ -129,11 +170,13 @@ struct SuspectedRule {
   const NamedScaleRule* rule = nullptr;
 };
 
-/// Adds what may have happened to scales and codes that no rule explains to finding.hypotheses, and
+/// Adds what may have happened to scales and codes that no rule explains, whose fits are `all`, to
+/// finding.hypotheses, and
 /// what was tried to finding.codings. Returns the rule whose scales, changed, are told first, if
 /// there is one.
 std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
                                                   std::span<const ReadingEvidence> evidence,
+                                                  std::span<const ScaleRuleFit> all,
                                                   ScaleFinding& finding);
 
 }  // namespace binade

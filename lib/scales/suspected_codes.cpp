@@ -24,11 +24,25 @@ std::string in_reading(std::string_view what, const ReadingWork& work, std::size
   return fmt::format("{} ({})", what, reading_words(work, order));
 }
 
+/// A way of flushing small numbers: their codes, or what would be subnormal before it is rounded.
+struct FlushedCodes {
+  std::string_view words;
+  Subnormals subnormals = Subnormals::kept;
+  Tininess tininess = Tininess::after_rounding;
+};
+constexpr std::array<FlushedCodes, 4> ways_of_flushing{
+    {{"subnormal codes as zeros", Subnormals::signed_zero},
+     {"subnormal codes as zeros without a sign", Subnormals::zero},
+     {"subnormal numbers flushed to zero", Subnormals::kept, Tininess::after_rounding},
+     {"subnormal numbers flushed to zero before they are rounded", Subnormals::kept,
+      Tininess::before_rounding}}};
+
 }  // namespace
 
 CodeSuspicions::CodeSuspicions(const ReadingWork& work, std::size_t reading, std::size_t order,
-                               NumbersTaken taken, std::int64_t rows, const NamedScaleRule* first,
-                               std::uint64_t& tried, std::vector<SuspectedCodes>& out)
+                               NumbersTaken taken, const RowsMoved& rows,
+                               const NamedScaleRule* first, std::uint64_t& tried,
+                               std::vector<SuspectedCodes>& out)
     : work_(&work),
       reading_(reading),
       order_(order),
@@ -59,17 +73,25 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
   std::optional<SuspectedCodes> best;
   const auto keep = [&](SuspectedCodes x, const std::string& between) {
     const Rounding rounding = x.to.attributes.rounding;
-    x.words =
-        joined_words({words,
-                      rounding == Rounding::ties_to_even
-                          ? ""
-                          : "codes rounded " + std::string(rounding_name(rounding)),
-                      std::string(x.how->words), between, taken_words(taken_), moved_words(rows_)});
+    x.words = joined_words({words,
+                            x.away ? "codes rounded away from zero"
+                            : rounding == Rounding::ties_to_even
+                                ? ""
+                                : "codes rounded " + std::string(rounding_name(rounding)),
+                            std::string(x.how->words), between, taken_words(taken_), rows_.words});
+    x.changes = (rounding == Rounding::ties_to_even && !x.away ? 0 : 1) +
+                (x.how->words.empty() ? 0 : 1) + (between.empty() ? 0 : 1) +
+                (taken_ == NumbersTaken::as_given ? 0 : 1) + (rows_.is_plain() ? 0 : 1);
     best = std::move(x);
   };
   const auto try_one = [&](Rounding rounding, const CodeReading& how) {
     if (!stored_.contains(how.order)) return;
-    SuspectedCodes x{.reading = reading_, .taken = taken_, .order = order_, .to = to, .how = &how};
+    SuspectedCodes x{.reading = reading_,
+                     .taken = taken_,
+                     .order = order_,
+                     .to = to,
+                     .how = &how,
+                     .rows = rows_};
     x.to.attributes.rounding = rounding;
     ++*tried_;
     x.elements =
@@ -82,6 +104,19 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
     if (of.kind == "unrounded_scales" && best->elements.share() < 0.9) return;
   }
   const Rounding rounding = best->to.attributes.rounding;
+  if (of.kind != "unrounded_scales" && !best->elements.is_whole()) {
+    SuspectedCodes x{.reading = reading_,
+                     .taken = taken_,
+                     .order = order_,
+                     .to = to,
+                     .away = true,
+                     .how = &code_readings[0],
+                     .rows = rows_};
+    ++*tried_;
+    x.elements = codes_agree(*work_, to, factors, stored_.at(NibbleOrder::low_first), *x.how,
+                             {.pieces = pieces_, .away = true});
+    if (x.elements.equal > best->elements.equal) keep(std::move(x), "");
+  }
   for (const CodeReading& how : code_readings.subspan(1)) {
     try_one(Rounding::ties_to_even, how);
     if (rounding != Rounding::ties_to_even) try_one(rounding, how);
@@ -89,7 +124,7 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
   for (const Format& between : {bfloat16, binary16}) {
     // It moves few codes, so that others would be better by chance.
     if (best->elements.is_whole() || best->elements.share() < 0.5) break;
-    if (taken_ != NumbersTaken::as_given || rows_ != 0) break;
+    if (taken_ != NumbersTaken::as_given || !rows_.is_plain()) break;
     SuspectedCodes x{.reading = reading_,
                      .taken = taken_,
                      .order = order_,
@@ -131,6 +166,13 @@ void CodeSuspicions::try_stored() const {
       try_under(to, factors_under(work, to, stored.codes), with("scales as stored"),
                 {"stored_scales", &rule});
       if (seen.size() > 1 || stored.codes.size() < 2) continue;
+      std::vector<std::uint32_t> twice = factors_under(work, to, stored.codes);
+      const bool is_one = std::ranges::all_of(twice, [](auto f) { return f == block_steps::one; });
+      for (std::uint32_t& factor : twice) factor = block_steps::times(factor, factor);
+      if (!is_one) {
+        try_under(to, std::move(twice), with("scales as stored, applied twice"),
+                  {"stored_scales_twice", &rule});
+      }
       for (const int by : {1, -1}) {
         std::vector<std::uint32_t> moved = stored.codes;
         std::ranges::rotate(moved, by == 1 ? moved.begin() + 1 : moved.end() - 1);
@@ -230,9 +272,64 @@ void CodeSuspicions::try_unrounded() const {
   }
 }
 
-void CodeSuspicions::count_all(SuspectedCodes& x) const {
+void CodeSuspicions::count_all(SuspectedCodes& x, std::vector<std::uint8_t>* elements) const {
   x.elements = codes_agree(*work_, x.to, x.factors, stored_.at(x.how->order), *x.how,
-                           {.between = x.between});
+                           {.elements = elements,
+                            .between = x.between,
+                            .away = x.away,
+                            .subnormals = x.subnormals,
+                            .any_nan = x.any_nan});
+}
+
+std::optional<SuspectedCodes> CodeSuspicions::refined(const SuspectedCodes& x) const {
+  const Format& element = x.to.format.element;
+  const std::uint64_t left = x.elements.of - x.elements.equal;
+  std::optional<SuspectedCodes> out;
+  const auto try_one = [&](std::string_view words, std::string_view kind, const auto& change) {
+    SuspectedCodes one = x;
+    change(one);
+    ++*tried_;
+    count_all(one);
+    if (4 * (one.elements.of - one.elements.equal) > left) return;
+    if (out && one.elements.equal <= out->elements.equal) return;
+    one.words = joined_words({one.words, std::string(words)});
+    ++one.changes;
+    one.of.kind = kind;
+    out = std::move(one);
+  };
+  if (left == 0 || 2 * x.elements.equal < x.elements.of || !x.how->words.empty() ||
+      code_bytes(element) != 1 || x.to.format.twos_complement) {
+    return out;
+  }
+  // What stands in the places that are left.
+  SuspectedCodes counted = x;
+  std::vector<std::uint8_t> marks(work_->x().size());
+  count_all(counted, &marks);
+  std::uint64_t zeros = 0, specials = 0;
+  const std::vector<std::byte>& stored = stored_.at(x.how->order);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i] == 0) continue;
+    const Kind kind = decode(std::to_integer<std::uint64_t>(stored[i]), element).kind;
+    zeros += kind == Kind::zero ? 1 : 0;
+    specials += kind == Kind::nan || kind == Kind::infinite ? 1 : 0;
+  }
+  if (4 * specials >= 3 * left) {
+    try_one(element.has_infinity() ? "what overflows as Inf, not as the largest number"
+                                   : "what overflows as NaN, not as the largest number",
+            "codes_overflow", [](SuspectedCodes& one) {
+              one.to.attributes.saturation = Saturation::none;
+              one.any_nan = true;
+            });
+  }
+  for (const FlushedCodes& way : ways_of_flushing) {
+    if (4 * zeros < 3 * left || (out && out->elements.is_whole())) break;
+    try_one(way.words, "codes_flushed", [&](SuspectedCodes& one) {
+      one.subnormals = way.subnormals;
+      one.to.attributes.flush_results = way.subnormals == Subnormals::kept;
+      one.to.attributes.tininess = way.tininess;
+    });
+  }
+  return out;
 }
 
 /// How far an element lies from its lower neighbour to its upper one, which are 0 and 1.

@@ -30,11 +30,16 @@ struct SuspectedCodes {
   std::size_t order = 0;
   BlockQuantizer to = {};
   std::optional<Format> between = {};  ///< CodesCompared::between
+  bool away = false, any_nan = false;  ///< of CodesCompared, as are these
+  Subnormals subnormals = Subnormals::kept;
   std::vector<std::uint32_t> factors = {};
   const CodeReading* how = nullptr;
+  RowsMoved rows = {};
   std::string words = {};
   ScaleAgreement elements = {};
   CodesOf of = {};
+  /// How much is not as it is told of what is stored: the plainest of equals is told.
+  int changes = 0;
 };
 
 /// A search for suspicions of codes, of one reading.
@@ -42,7 +47,7 @@ class CodeSuspicions {
  public:
   /// Of ways that differ in a rule's name alone that of `first` is tried first, and told.
   CodeSuspicions(const ReadingWork& work, std::size_t reading, std::size_t order,
-                 NumbersTaken taken, std::int64_t rows, const NamedScaleRule* first,
+                 NumbersTaken taken, const RowsMoved& rows, const NamedScaleRule* first,
                  std::uint64_t& tried, std::vector<SuspectedCodes>& out);
 
   /// Tries codes under the stored scales, and under those of their neighbours.
@@ -52,8 +57,10 @@ class CodeSuspicions {
   /// Tries codes under the scales of rules before they are rounded to their format.
   void try_unrounded() const;
 
-  /// Counts all elements.
-  void count_all(SuspectedCodes& x) const;
+  /// Counts all elements, and adds a mark for each that is left unequal where that is wanted.
+  void count_all(SuspectedCodes& x, std::vector<std::uint8_t>* elements = nullptr) const;
+  /// Returns the same with a change of what few elements need, if that leaves a quarter at most.
+  std::optional<SuspectedCodes> refined(const SuspectedCodes& x) const;
   /// Counts the codes that are one of the two neighbours of their number; none where how many of
   /// them went up, and away from the nearest, is not what the discarded fractions would give.
   std::uint64_t drawn_neighbours(const SuspectedCodes& x) const;
@@ -70,7 +77,7 @@ class CodeSuspicions {
   const ReadingWork* work_;
   std::size_t reading_, order_;
   NumbersTaken taken_;
-  std::int64_t rows_;
+  RowsMoved rows_;
   const NamedScaleRule* first_;
   std::uint64_t* tried_;
   std::vector<SuspectedCodes>* out_;

@@ -26,7 +26,8 @@ struct SuspectedScales {
   double factor = 0;
   double weight = 1;                   ///< of the order: StoredScales::weight()
   std::optional<Format> element = {};  ///< for which scales are made, if not the reading's
-  std::int64_t rows = 0;               ///< by which numbers are moved (ReadingWork)
+  RowsMoved rows = {};
+  std::vector<bool> unequal = {};  ///< a mark for each block that is left unequal
 
   double speaks() const { return scales.speaks() * weight; }
 };
@@ -37,9 +38,6 @@ BlockScales scales_for(const ReadingWork& work, const NamedScaleRule& rule,
 
 /// Returns "numbers rounded to bfloat16 first", or "" of numbers as they are.
 std::string taken_words(NumbersTaken taken);
-
-/// Returns "each row is that of the numbers 1 row before", or "" of rows as they are.
-std::string moved_words(std::int64_t rows);
 
 /// Returns the parts that are not empty, with commas between them.
 std::string joined_words(const std::vector<std::string>& parts);

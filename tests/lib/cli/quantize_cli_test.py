@@ -177,7 +177,8 @@ class Quantize(CliCase):
         self.checkpoint()
         for layout, form, order in (("plain", "mxfp4", "128x4"), ("te", "nvfp4", "te"), ("te", "mxfp8_e5m2", "8x4"),
                                     ("compressed-tensors", "nvfp4", "row_major"), ("torchao", "mxint8", "aiter"),
-                                    ("deepseek", "fp8_1x128", "row_major"), ("plain", "nvfp4_2d", "deepgemm")):
+                                    ("deepseek", "fp8_1x128", "row_major"), ("plain", "nvfp4_2d", "deepgemm"),
+                                    ("te", "fp8_128x128", "te_2d"), ("te", "fp8_1x128", "te_1d")):
             with self.subTest(layout=layout, format=form):
                 made = ("--format", form, "--exclude", "*norm*", "--encode", "--layout", layout, "--scale-layout", order)
                 self.good("quantize", "in.safetensors", "codes.safetensors", *made)
@@ -195,6 +196,29 @@ class Quantize(CliCase):
                 for name in ("l.weight", "head.weight"):
                     self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
                     self.assertEqual(back[name]["shape"], values[name]["shape"])
+
+    def test_transformer_engine_s_scales_of_blocks_of_128(self):
+        draw = random.Random(7)
+        self.write("in.safetensors", safetensors(("w", "F32", [130, 300], f32(*(draw.gauss(0, 1) for _ in range(130 * 300))))))
+        for form, shape, place in (("fp8_128x128", [2, 4], lambda r, c: 4 * r + c), ("fp8_1x128", [3, 132], lambda r, c: 132 * c + r)):
+            made = ("quantize", "in.safetensors", "codes.safetensors", "--format", form, "--encode")
+            self.good(*made, "--scale-rule", "te_pow2")
+            header, data = parts_of_safetensors(self.read("codes.safetensors"))
+            rows, columns = header["w_scale"]["shape"]
+            plain = struct.unpack(f"<{rows * columns}f", data[slice(*header["w_scale"]["data_offsets"])])
+            self.good(*made, "--layout", "te")
+            header, data = parts_of_safetensors(self.read("codes.safetensors"))
+            scales, codes = header["w._rowwise_scale_inv"], header["w._rowwise_data"]
+            self.assertEqual([scales["dtype"], scales["shape"], codes["dtype"], codes["shape"]], ["F32", shape, "U8", [130, 300]])
+            laid = struct.unpack(f"<{shape[0] * shape[1]}f", data[slice(*scales["data_offsets"])])
+            self.assertEqual([laid[place(i // columns, i % columns)] for i in range(len(plain))], list(plain))
+            self.assertEqual(sum(laid), sum(plain))  # what fills up is 0
+            header.pop("__metadata__")
+            self.write("bare.safetensors", safetensors(*((name, row["dtype"], row["shape"], data[slice(*row["data_offsets"])])
+                                                         for name, row in header.items())))
+            for file in ("codes", "bare"):
+                self.good("quantize", f"{file}.safetensors", f"{file}_back.safetensors", "--decode", "--format", form)
+            self.assertEqual(*(parts_of_safetensors(self.read(f"{file}_back.safetensors"))[1] for file in ("codes", "bare")))
 
     def test_every_level_takes_the_lines_of_blocks_down_columns(self):
         draw = random.Random(6)
@@ -287,7 +311,8 @@ class Quantize(CliCase):
             ("--format", "mxfp4", "--exclude", "*norm*"): "--exclude has no effect without --encode",
             ("--format", "mxfp4", "--encode", "--include", "x*"): r"--include x\*: no floating-point tensor has such a name",
             ("--format", "mxfp4", "--encode", "--exclude", "*"): "leave no tensor",
-            ("--format", "fp8_1x128", "--encode", "--layout", "te"): "--layout te: that stack has no fp8_1x128; it has mxfp8_e4m3",
+            ("--format", "fp8_row", "--encode", "--layout", "te"): "--layout te: that stack has no fp8_row; it has mxfp8_e4m3",
+            ("--format", "fp8_tensor", "--encode", "--layout", "modelopt"): "--layout modelopt: no rule of that stack is known for this format",
             (): "--format: say to which format",
             ("--decode",): "no codes and scales by the names of any --layout",
             ("--decode", "--seed", "0"): "--seed has no effect with --decode",

@@ -3,9 +3,14 @@
 # `binade scales` on files: codes and scales by every stack's names, tensors by their own, and what is refused.
 # Run as scales_cli_test.py PATH_TO_BINADE; needs Python only.
 
+import fcntl
 import os
+import pty
 import random
+import struct
+import subprocess
 import sys
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from cli_case import CliCase, main
@@ -28,7 +33,8 @@ class Files(CliCase):
     def test_every_stack_s_names_are_found(self):
         for layout, form, rule in (("plain", "mxfp4", "ocp"), ("torchao", "nvfp4", "torchao"), ("te", "nvfp4", "te"),
                                    ("te", "mxfp8_e5m2", "te"), ("modelopt", "nvfp4", "modelopt"), ("modelopt", "mxfp4", "modelopt"),
-                                   ("compressed-tensors", "nvfp4", "compressed_tensors"), ("deepseek", "fp8_1x128", "deepgemm")):
+                                   ("compressed-tensors", "nvfp4", "compressed_tensors"), ("deepseek", "fp8_1x128", "deepgemm"),
+                                   ("te", "fp8_128x128", "te_pow2"), ("te", "fp8_1x128", "te_pow2")):
             with self.subTest(layout=layout, format=form):
                 self.quantize("--format", form, "--layout", layout)
                 told = self.json("scales", "a.safetensors", "b.safetensors")["tensors"]
@@ -37,6 +43,8 @@ class Files(CliCase):
                     self.assertIn(layout, one["layouts"])
                     self.assertIn(rule, self.rules(one))
                     self.assertIn(one["explain"][0]["tensor_scale"]["fit"], ("equal", "none"))
+                    self.assertEqual(f" --layout {layout}" in one["explain"][0]["quantize"], one["layouts"][0] != "plain")
+                    self.assertNotIn("--scale-layout", one["explain"][0]["quantize"])
 
     def test_copies_along_columns_are_held_against_nothing(self):
         values = b"\1" * 4 * 256
@@ -138,6 +146,25 @@ class Files(CliCase):
         self.complaints({("--tensor-scale", "1"): "fit mxfp8_e4m3, which has no scale of the tensor, and one is given; leave it out"},
                         "scales", "x.npy", "--codes", "bytes.npy", "--scales", "scales.npy")
 
+    def test_lines_are_as_wide_as_the_terminal(self):
+        self.quantize("--format", "mxfp4")
+        for columns, least in ((60, 50), (200, 90)):
+            outer, inner = pty.openpty()
+            fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("4H", 40, columns, 0, 0))
+            call = (self.program, "scales", "a.safetensors:fc.weight", "b.safetensors")
+            with subprocess.Popen(call, stdout=inner, cwd=self.folder.name) as run:
+                os.close(inner)
+                text = b""
+                try:
+                    while part := os.read(outer, 65536):
+                        text += part
+                except OSError:  # its other end is closed
+                    pass
+            os.close(outer)
+            lines = [line for line in text.decode().split("\r\n") if "binade quantize" not in line]
+            self.assertEqual(run.returncode, 0)
+            self.assertTrue(least < max(map(len, lines)) <= min(columns, 98), max(lines, key=len))
+
     def test_what_is_wrong_is_said_in_a_line(self):
         self.quantize("--format", "mxfp4")
         self.write("x.npy", npy("<f4", (2, 2), [1.0] * 4))
@@ -152,6 +179,9 @@ class Files(CliCase):
             ("x.npy", "--codes", "x.npy", "--scales", "x.npy", "--tensor-scale", "x.npy"): r"F32 \(2, 2\), where the scale of a tensor",
             ("none.npy", "--codes", "x.npy", "--scales", "x.npy"): "no elements",
             ("a.safetensors", "b.safetensors", "--format", "mxpf4"): "mxpf4",
+            ("a.safetensors", "b.safetensors", "--stack"): "no tensor of 3 axes or more, as --stack takes apart",
+            ("a.safetensors:fc.weight", "b.safetensors", "--stack"): r"--stack: fc.weight \(4, 256\) has less than 3 axes",
+            ("x.npy", "--codes", "x.npy", "--scales", "x.npy", "--stack"): r"--stack: x \(2, 2\) has less than 3 axes",
         }, "scales")
 
 

@@ -309,7 +309,7 @@ class Files(unittest.TestCase):
 
     def test_what_a_stack_does_not_have_is_refused(self):
         for words, options in {
-            "an order of scales of one byte": ("--format", "fp8_1x128", "--scale-layout", "deepgemm"),
+            "no order of the scales of fp8_1x128; choose row_major or te_1d": ("--format", "fp8_1x128", "--scale-layout", "deepgemm"),
             "are of blocks along the last axis": ("--format", "nvfp4", "--layout", "te", "--axis", "0"),
         }.items():
             out = f"{self.folder}/none.safetensors"

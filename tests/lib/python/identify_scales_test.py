@@ -237,6 +237,28 @@ class Explained(unittest.TestCase):
         scales = np.abs(x.reshape(2, 64, 8, 64)).max(axis=(1, 3)) / F(448)
         self.explains(x, "e4m3:block=64x64:scale=binary32", "vllm", e4m3(x / np.kron(scales, np.ones((64, 64), F))), scales, None)
 
+    def test_transformer_engine_s_scales_of_blocks_of_128(self):
+        for shape in ((256, 1200), (70, 700), (256, 512)):
+            x = numbers((shape[0], 1200), 30)[:, :shape[1]]
+            rows, columns = -(-shape[0] // 128), -(-shape[1] // 128)
+            full = np.pad(x, ((0, rows * 128 - shape[0]), (0, columns * 128 - shape[1])))
+            blocks = full.reshape(rows, 128, columns, 128)
+            for name, axes in (("fp8_128x128", (1, 3)), ("fp8_1x128", 3)):
+                amax = np.abs(blocks).max(axis=axes, keepdims=True)
+                encode = (bits(F(448) / np.maximum(amax, F(1e-30))) >> 23 << 23).astype(np.uint32).view(F)
+                codes = e4m3(blocks * encode).reshape(full.shape)[:shape[0], :shape[1]].copy()
+                scales = (F(1) / encode).reshape(-1, columns)
+                if name == "fp8_1x128":
+                    scales = np.pad(scales[:shape[0]], ((0, -shape[0] % 4), (0, 0))).T.copy()
+                else:
+                    scales = np.pad(scales, ((0, 0), (0, -columns % 4)))
+                self.explains(x, name, "te_pow2", codes, scales, None, "te_1d" if name == "fp8_1x128" else "te_2d" if columns % 4 else "row_major")
+                if shape[0] == 70:
+                    continue
+                told, text = found(x, codes, np.random.default_rng(1).permutation(scales.reshape(-1)).reshape(scales.shape))
+                self.assertEqual((told["conclusion"], told["nearest"][0]["reading"]["format"]), ("none", name), text)
+                self.assertNotRegex(text, "block=(?!1x128|128x128)")
+
     def test_a_stack_of_tensors_each_with_its_scale(self):
         x = np.stack([numbers((32, 128), 29 + i) * F(i + 1) for i in range(3)])
         codes, scales, tensors = (np.stack(all) for all in zip(*(quantized(one, "nvfp4", "te") for one in x), strict=True))
@@ -465,6 +487,122 @@ class Unexplained(unittest.TestCase):
                     self.supposes(x, *moved, what, f"each row is that of the numbers {words}")
             self.supposes(x, np.roll(held, 1, 0), scales, tensor, "codes", "whatever is stored, each row is that of the numbers 1 row before")
             self.supposes(x, held, np.roll(scales, 1, 0), tensor, "scales", "each block has the scale of the previous row", scales.size - scales.shape[1])
+
+    def test_rows_in_another_order(self):
+        x = numbers((24, 128), 31)
+        rng = np.random.default_rng(32)
+        for name, rule in (("nvfp4", "te"), ("mxfp8_e4m3", "te"), ("fp8_1x128", "vllm")):
+            codes, scales, tensor = quantized(x, name, rule)
+            held = packed(codes) if name == "nvfp4" else codes
+            for order, words in ((np.arange(24).reshape(2, 12).T.reshape(-1), "rows interleaved, one of each of 2 parts in turn"),
+                                 (np.arange(24)[::-1], "rows in reverse order"),
+                                 (mixed := rng.permutation(24), f"row 0 is that of the numbers' row {mixed[0]}, row 1 is that of the numbers' row {mixed[1]}")):
+                for what in ("scales", "codes"):
+                    self.supposes(x, held[order].copy(), scales[order].copy(), tensor, what, words)
+            self.supposes(x, held[mixed].copy(), scales, tensor, "codes", f"whatever is stored, rows in another order: row 0 is that of the numbers' row {mixed[0]}")
+            self.supposes(x, held, scales[mixed].copy(), tensor, "scales", f"row 0 is that of the numbers' row {mixed[0]}.* …, of scales alone")
+            cut = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(F)
+            codes, scales, tensor = quantized(cut, name, rule)
+            for what in ("scales", "codes") if name == "fp8_1x128" else ("codes",):
+                self.supposes(x, packed(codes) if name == "nvfp4" else codes, scales, tensor, what, "numbers cut off to bfloat16 first")
+
+    def test_scales_of_another_axis_than_the_codes(self):
+        for shape, name in (((64, 64), "nvfp4"), ((64, 128), "mxfp4")):
+            x = numbers(shape, 33)
+            rule = "te" if name == "nvfp4" else "torchao_rceil"
+            codes, scales, tensor = quantized(x, name, rule)
+            _, down, _ = quantized(x, name, rule, axis=0)
+            for stored, order in ((down.reshape(scales.shape), "row_major"), (down.T.copy(), "row_major of the transpose")):
+                self.supposes(x, packed(codes), stored, tensor, "scales",
+                              f"the scales are of {name} along axis 0, {order}, the codes of {name} along axis 1")
+                self.supposes(x, packed(codes), stored, tensor, "codes", "whatever is stored")
+        codes, scales, tensor = quantized(x := numbers((64, 64), 34), "nvfp4", "te")
+        for stored in ((packed(codes.T.copy()), scales), (packed(codes), scales.T.copy())):
+            self.assertEqual(found(x, *stored, tensor)[0]["conclusion"], "several")
+        # Under the scales that are stored, each of another block down columns.
+        tiny = quantized(numbers((32, 64), 35), "mxfp8_e4m3", "te", axis=0)[1].reshape(32, 2)
+        x = numbers((32, 64), 35)
+        under = e4m3(x.reshape(32, 2, 32) * np.ldexp(F(1), 127 - tiny.astype(int))[..., None].astype(F)).reshape(x.shape)
+        self.supposes(x, under, tiny, None, "scales", "the scales are of mxfp8_e4m3 along axis 0, row_major, the codes of mxfp8_e4m3 along axis 1")
+
+    def test_codes_that_overflow_are_flushed_or_rounded_away_from_zero(self):
+        x = numbers((32, 256), 36)
+        small = x * np.where(np.arange(256) % 2, F(1), F(2) ** -13)
+
+        def e4m3_with_nan(y):
+            return np.where(np.abs(y) > 464, e4m3(y) | 0x7F, e4m3(y)).astype(np.uint8)
+
+        def e5m2_with_inf(y):
+            return np.where(np.abs(y) > 61439, e5m2(y) & 0x80 | 0x7C, e5m2(y)).astype(np.uint8)
+
+        def away(y):
+            return (np.searchsorted(E2M1, np.minimum(np.abs(y), 6), side="left") | np.signbit(y).astype(int) << 3).astype(np.uint8)
+
+        for name, given, rule, coded, words in (
+                ("mxfp8_e4m3", x, "torchao_floor", e4m3_with_nan, "what overflows as NaN, not as the largest number"),
+                ("mxfp8_e4m3", small, "te", lambda y: np.where(e4m3(y) & 0x78, e4m3(y), e4m3(y) & 0x80).astype(np.uint8), "subnormal codes as zeros$"),
+                ("mxfp8_e4m3", small, "te", lambda y: np.where(e4m3(y) & 0x78, e4m3(y), 0).astype(np.uint8), "subnormal codes as zeros without a sign"),
+                ("mxfp8_e4m3", small, "te", lambda y: np.where(np.abs(y) < F(2) ** -6, e4m3(y) & 0x80, e4m3(y)).astype(np.uint8),
+                 "subnormal numbers flushed to zero before they are rounded"),
+                ("nvfp4", x, "te", lambda y: np.where(e2m1(y) & 6, e2m1(y), e2m1(y) & 8).astype(np.uint8), "subnormal codes as zeros$"),
+                ("mxfp4", x, "torchao_rceil", away, "codes rounded away from zero"), ("nvfp4", x, "te", away, "codes rounded away from zero")):
+            codes, scales, tensor = quantized(given, name, rule, coded=coded)
+            self.supposes(given, codes if name == "mxfp8_e4m3" else packed(codes), scales, tensor, "codes", words)
+        scales = up_rule(np.abs(x.reshape(32, 8, 32)).max(axis=-1), "e4m3") - 8  # as for a largest number of 2^16
+        codes = e5m2_with_inf(x.reshape(32, 8, 32) * np.ldexp(F(1), 127 - scales)[..., None].astype(F)).reshape(x.shape)
+        self.supposes(x, codes, scales.astype(np.uint8), None, "codes", "what overflows as Inf, not as the largest number")
+
+    def test_scales_applied_twice_or_stored_as_narrow_reciprocals(self):
+        x = numbers((16, 256), 37)
+        codes, scales, _ = quantized(x, "fp8_1x128", "vllm")
+        for stored, words in ((rounded_to_bfloat16(F(1) / scales), "stored is 1/scale, rounded to bfloat16"),
+                              ((F(1) / scales).astype(np.float16).astype(F), "stored is 1/scale, rounded to binary16"),
+                              ((F(1) / scales).astype(np.float16), r"stored is 1/scale \(")):
+            self.supposes(x, codes, stored, None, "scales", words)
+        twice = e4m3(x.reshape(16, 2, 128) / scales[..., None] / scales[..., None]).reshape(x.shape)
+        self.supposes(x, twice, scales, None, "codes", "scales as stored, applied twice")
+        codes, scales, tensor = quantized(x, "nvfp4", "te")
+        own = e4m3_number(np.abs(x.reshape(16, -1, 16)).max(axis=-1) * (F(1) / tensor * (F(1) / F(6))))
+        alone = e2m1(x.reshape(16, -1, 16) * F(64) / own[..., None]).reshape(x.shape)
+        self.supposes(x * F(64), packed(alone), scales, tensor * F(64), "codes", "no scale of the tensor under those of blocks")
+
+    def test_the_scale_of_the_tensor_is_off_or_of_a_part(self):
+        x = numbers((32, 128), 45)
+        x[20, 70] = 20
+        blocks, amax = x.reshape(32, -1, 16), np.abs(x).max()
+        own = amax / F(2688)
+        left, quarter = np.abs(x[:16]).max(), np.abs(x[:, :32]).max()
+        self.assertLess(max(left, quarter), amax)
+        for given, stored, words in ((amax * F(1.5), "1.5 times the tensor's", "1.5 times its amax's"),
+                                     (amax / F(1.5), "the tensor's over 1.5", "that is its amax's over 1.5"),
+                                     (left, "that of part 1 of 2 of the rows", "of the amax of part 1 of 2 of the rows"),
+                                     (quarter, "that of part 1 of 4 of the columns", "of the amax of part 1 of 4 of the columns"),
+                                     (amax * F(1.3137), "1.314 times the tensor's", r"an amax of about 26.\d\d, 1\.31\d* times the tensor's")):
+            codes, scales, tensor = te_nvfp4(blocks, "e2m1", amax=given)
+            codes = packed(codes.reshape(x.shape))
+            self.supposes(x, codes, scales, tensor, "codes", f"the scale of the tensor as stored, .*{stored}, where")
+            self.supposes(x, codes, scales, None if given < amax else own, "scales", f"a scale of the tensor .*{words}")
+        codes, scales, tensor = te_nvfp4(blocks, "e2m1")
+        codes = packed(codes.reshape(x.shape))
+        for stored, words in ((F(448) / F(256), "448/256 times the tensor's"), (F(1.3137), "1.314 times the tensor's")):
+            told, text = found(x, codes, scales, own * stored)
+            self.assertEqual([h["what"] for h in told["hypotheses"]], ["tensor_scale"], text)
+            self.assertIn(f"the stored scale of the tensor is of an amax that is {words}", told["hypotheses"][0]["words"])
+        for part, words in ((left, "part 1 of 2 of the rows"), (quarter, "part 1 of 4 of the columns")):
+            scale = part / F(448)
+            self.supposes(x, e4m3(x / scale), np.array(scale), None, "scales", f"the scale is that of the amax of {words}")
+
+    def test_noise_makes_no_reason(self):
+        for name, rule, size, seeds in (("mxfp8_e4m3", "torchao_floor", 1e-3, (9,)), ("nvfp4", "mslk", 1e-3, (6,)),
+                                        ("nvfp4", "mslk", 1e-4, (21,))):
+            for seed in seeds:
+                rng = np.random.default_rng(seed)
+                x = rng.standard_normal((32, 256)).astype(F)
+                y = (x * (1 + F(size) * rng.standard_normal(x.shape))).astype(F)
+                codes, scales, tensor = binade.encode(y, name, scale_rule=rule)
+                codes = np.asarray(codes).view(np.uint8)
+                told, text = found(x, packed(codes) if name == "nvfp4" else codes, scales, tensor if name == "nvfp4" else None)
+                self.assertNotRegex(text, "rounded to b|cut off", (name, seed))
 
     def test_nans_with_other_bits(self):
         x = numbers((16, 256), 26)
