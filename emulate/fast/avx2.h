@@ -108,6 +108,13 @@ struct Avx2Codes<1> : Avx2Integers {
   static I pack_signs(const I* x) {
     return _mm256_packs_epi16(_mm256_packs_epi32(x[0], x[1]), _mm256_packs_epi32(x[2], x[3]));
   }
+  /// Packs lanes less `lowest`, times `by` over 2^16; one above 255 becomes 255.
+  static I pack_sums(const I* x, I lowest, I by) {
+    const auto two = [=](I a, I b) {
+      return _mm256_mulhi_epu16(sub_to_zero(_mm256_packus_epi32(a, b), lowest), by);
+    };
+    return _mm256_packus_epi16(two(x[0], x[1]), two(x[2], x[3]));
+  }
   static M pack_masks(const M* x) { return pack_signs(x); }
   /// Returns the sums of neighbours, below 16, times the two bytes of `weights`, of a and then of
   /// b.
@@ -117,7 +124,8 @@ struct Avx2Codes<1> : Avx2Integers {
     return _mm256_permute4x64_epi64(out, 0xD8);
   }
   static M equal(I a, I b) { return _mm256_cmpeq_epi8(a, b); }
-  static M at_most(I a, I b) { return equal(_mm256_min_epu8(a, b), a); }  ///< unsigned
+  static I min(I a, I b) { return _mm256_min_epu8(a, b); }  ///< unsigned, as are comparisons
+  static M at_most(I a, I b) { return equal(min(a, b), a); }
   static M has_sign(I a) { return _mm256_cmpgt_epi8(zero(), a); }
   /// Shifts lanes, as long as no bit that is set leaves its lane.
   static I shift_left(I a, int by) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(by)); }
@@ -139,7 +147,8 @@ struct Avx2Codes<2> : Avx2Integers {
   static I pack_signs(const I* x) { return _mm256_packs_epi32(x[0], x[1]); }
   static M pack_masks(const M* x) { return pack_signs(x); }
   static M equal(I a, I b) { return _mm256_cmpeq_epi16(a, b); }
-  static M at_most(I a, I b) { return equal(_mm256_min_epu16(a, b), a); }
+  static I min(I a, I b) { return _mm256_min_epu16(a, b); }
+  static M at_most(I a, I b) { return equal(min(a, b), a); }
   static M has_sign(I a) { return _mm256_srai_epi16(a, 15); }
   static I shift_left(I a, int by) { return _mm256_sll_epi16(a, _mm_cvtsi32_si128(by)); }
   static I shift_right(I a, int by) { return _mm256_srl_epi16(a, _mm_cvtsi32_si128(by)); }
@@ -227,6 +236,9 @@ struct Avx2<float> : Avx2Integers {
   static F to_number(I x) { return _mm256_cvtepi32_ps(x); }  ///< signed
   static I truncated(F x) { return _mm256_cvttps_epi32(x); }
   static I magnitude(I x) { return _mm256_abs_epi32(x); }
+  /// Returns the smaller magnitude of two numbers, of which b is positive and only a may be a NaN,
+  /// a quiet one.
+  static I least_magnitude(I a, I b) { return min(bit_and(a, set(0x7FFFFFFF)), b); }
   static F broadcast(const float* from) { return set_number(*from); }
 
   static M equal(I a, I b) { return _mm256_cmpeq_epi32(a, b); }

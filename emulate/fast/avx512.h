@@ -98,6 +98,12 @@ struct Avx512Codes<1> : Avx512Integers {
     return ordered(
         _mm512_packus_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3])));
   }
+  static I pack_sums(const I* x, I lowest, I by) {
+    const auto two = [=](I a, I b) {
+      return _mm512_mulhi_epu16(sub_to_zero(_mm512_packus_epi32(a, b), lowest), by);
+    };
+    return ordered(_mm512_packus_epi16(two(x[0], x[1]), two(x[2], x[3])));
+  }
   static I pack_signs(const I* x) {
     return ordered(
         _mm512_packs_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3])));
@@ -113,6 +119,7 @@ struct Avx512Codes<1> : Avx512Integers {
   static M equal(I a, I b) { return _mm512_cmpeq_epi8_mask(a, b); }
   static M either(M a, M b) { return a | b; }
   static bool any(M m) { return m != 0; }
+  static I min(I a, I b) { return _mm512_min_epu8(a, b); }
   static M at_most(I a, I b) { return _mm512_cmple_epu8_mask(a, b); }
   static I select(M m, I a, I b) { return _mm512_mask_blend_epi8(m, b, a); }
   static M has_sign(I a) { return _mm512_movepi8_mask(a); }
@@ -137,6 +144,7 @@ struct Avx512Codes<2> : Avx512Integers {
   static M equal(I a, I b) { return _mm512_cmpeq_epi16_mask(a, b); }
   static M either(M a, M b) { return a | b; }
   static bool any(M m) { return m != 0; }
+  static I min(I a, I b) { return _mm512_min_epu16(a, b); }
   static M at_most(I a, I b) { return _mm512_cmple_epu16_mask(a, b); }
   static I select(M m, I a, I b) { return _mm512_mask_blend_epi16(m, b, a); }
   static M has_sign(I a) { return _mm512_movepi16_mask(a); }
@@ -203,6 +211,10 @@ struct Avx512<float> : Avx512Integers {
     return halved(halved(quarters[0], quarters[1]), halved(quarters[2], quarters[3]));
   }
   static I magnitude(I x) { return _mm512_abs_epi32(x); }
+  static I least_magnitude(I a, I b) {
+    constexpr int smaller_magnitude = 2, without_sign = 2 << 2;
+    return bits(_mm512_range_ps(number(a), number(b), smaller_magnitude | without_sign));
+  }
   static F broadcast(const float* from) { return set_number(*from); }
 
   static M both(M a, M b) { return _kand_mask16(a, b); }

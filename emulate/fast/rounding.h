@@ -18,8 +18,8 @@
 //     S = a + M        1.0000 0001 ffff · 2^(e + drop)       r = S - M, to nearest even
 //
 // Other roundings then move S by its last bit, depending on a - r, as their rule_of
-// (emulate/attributes.h) says. Magnitudes above 2^(emax + 1) are replaced by it, which overflows in
-// every rounding.
+// (emulate/attributes.h) says. Magnitudes above the last that has an M in the carrier are replaced
+// by it, which overflows in every rounding.
 #pragma once
 
 #include <array>
@@ -107,7 +107,7 @@ constexpr RoundingPlan<T> rounding_plan(const Format& f, const Attributes& attri
              f.emin() + out.drop >= 32 + c.fraction_bits() - c.bias) {
     // The conditions make 2^32 / ulp a normal number; stochastic rounding multiplies by it.
     out.method = RoundingMethod::carrier;
-    out.last = power(f.emax() + 1);
+    out.last = power(c.emax() - out.drop);
     out.lowest_m = power(f.emin() + out.drop);
   } else {
     return out;

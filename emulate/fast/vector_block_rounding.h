@@ -97,6 +97,7 @@ struct BlockOperands {
   bool unsigned_zeros;  ///< of results
   int shift;            ///< number >> shift is its block; 0: each number has its own below
   ZeroSign zero;
+  bool plain;  ///< operands are products, and nothing else changes them
   /// What operands are scaled by, bits of binary32, and results, of each block or number.
   const std::uint32_t* before;
   const float* after;
@@ -104,53 +105,43 @@ struct BlockOperands {
   const float* in = nullptr;
 
   static constexpr int log2_of(std::uint64_t x) { return 63 - leading_zeros(x); }
-  static constexpr int group_shift = log2_of(4 * V::lanes);
+  struct Group {
+    const BlockOperands& from;
+    std::size_t at;
+    I operands[4];
 
-  void of(const auto* numbers, std::size_t at, F (&out)[4]) const {
-    if (shift >= group_shift) {
-      const F by = V::set_number(std::bit_cast<float>(numbers[at >> shift]));
-      for (F& x : out) x = by;
-      return;
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      const std::size_t first = at + k * V::lanes;
-      out[k] = shift == 0 ? V::number(V::load(numbers + first))
-                          : V::set_number(std::bit_cast<float>(numbers[first >> shift]));
-    }
-  }
-  void load(std::size_t at, I (&out)[4]) const {
-    F by[4];
-    of(before, at, by);
-    const auto scaled = [&](std::size_t k, F x) {
-      return V::bits(divided ? V::div(x, by[k]) : V::mul(x, by[k]));
-    };
-    if (flushes) {
-      for (std::size_t k = 0; k < 4; ++k) {
-        out[k] = flushed(scaled(k, V::number(flushed(V::load(in + at + k * V::lanes)))));
+    Group(const BlockOperands& of, std::size_t first) : from(of), at(first) {
+      F by[4];
+      from.of(from.before, at, by);
+      const auto scaled = [&](std::size_t k, F x) {
+        return V::bits(from.divided ? V::div(x, by[k]) : V::mul(x, by[k]));
+      };
+      if (from.flushes) {
+        for (std::size_t k = 0; k < 4; ++k) {
+          operands[k] = flushed(scaled(k, V::number(flushed(number(k)))));
+        }
+      } else {
+        for (std::size_t k = 0; k < 4; ++k) operands[k] = scaled(k, V::number(number(k)));
       }
-    } else {
+      if (from.zero == ZeroSign::kept) return;
+      for (I& y : operands) y = from.with_zeros(y);
+    }
+    bool may_vanish() const { return from.may_vanish; }
+    I number(std::size_t k) const { return V::load(from.in + at + k * V::lanes); }
+    I operand(std::size_t k) const { return operands[k]; }
+    /// Factors have no sign, so that operands have those of the numbers.
+    I sign(std::size_t k) const { return from.zero == ZeroSign::kept ? number(k) : operands[k]; }
+    void finish(I (&results)[4]) const {
+      F by[4];
+      from.of(from.after, at, by);
       for (std::size_t k = 0; k < 4; ++k) {
-        out[k] = scaled(k, V::load_floats(in + at + k * V::lanes));
+        const F x = V::number(results[k]);
+        results[k] = V::bits(V::mul(from.unsigned_zeros ? V::add(x, V::set_number(0)) : x, by[k]));
       }
+      if (from.of_tensor == 1) return;
+      for (I& x : results) x = V::bits(V::mul(V::number(x), V::set_number(from.of_tensor)));
     }
-    if (zero == ZeroSign::kept) return;
-    for (I& y : out) y = with_zeros(y);
-  }
-  /// Factors have no sign, so that operands have those of the numbers.
-  void signs(std::size_t at, I (&out)[4]) const {
-    if (zero != ZeroSign::kept) return load(at, out);
-    for (std::size_t k = 0; k < 4; ++k) out[k] = V::load(in + at + k * V::lanes);
-  }
-  void finish(std::size_t at, I (&results)[4]) const {
-    F by[4];
-    of(after, at, by);
-    for (std::size_t k = 0; k < 4; ++k) {
-      const F x = V::number(results[k]);
-      results[k] = V::bits(V::mul(unsigned_zeros ? V::add(x, V::set_number(0)) : x, by[k]));
-    }
-    if (of_tensor == 1) return;
-    for (I& x : results) x = V::bits(V::mul(V::number(x), V::set_number(of_tensor)));
-  }
+  };
 
   float of_number(const auto* numbers, std::size_t at) const {
     return std::bit_cast<float>(numbers[at >> shift]);
@@ -189,6 +180,20 @@ struct BlockOperands {
   }
 
  private:
+  static constexpr int group_shift = log2_of(4 * V::lanes);
+
+  void of(const auto* numbers, std::size_t at, F (&out)[4]) const {
+    if (shift >= group_shift) {
+      const F by = V::set_number(std::bit_cast<float>(numbers[at >> shift]));
+      for (F& x : out) x = by;
+      return;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t first = at + k * V::lanes;
+      out[k] = shift == 0 ? V::number(V::load(numbers + first))
+                          : V::set_number(std::bit_cast<float>(numbers[first >> shift]));
+    }
+  }
   /// Puts zeros of their signs in the places of subnormal numbers.
   static I flushed(I x) {
     const auto is_small = V::equal(V::bit_and(x, V::set(block_steps::infinity)), V::zero());
@@ -202,6 +207,47 @@ struct BlockOperands {
   }
 };
 
+/// The usual ones: vectors are products with the factors of their blocks, and nothing else changes
+/// them.
+template <class V>
+struct UsualOperands : BlockOperands<V> {
+  using I = typename V::I;
+
+  std::uint32_t block_of[4];  ///< of each vector of a group, from the group's first one on
+
+  explicit UsualOperands(const BlockOperands<V>& of) : BlockOperands<V>(of) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      block_of[k] = static_cast<std::uint32_t>(k * V::lanes >> of.shift);
+    }
+  }
+
+  struct Group {
+    const UsualOperands& from;
+    const float* in;
+    std::size_t block;  ///< of the first vector
+
+    Group(const UsualOperands& of, std::size_t at)
+        : from(of), in(of.in + at), block(at >> of.shift) {}
+    bool may_vanish() const { return from.may_vanish; }
+    I number(std::size_t k) const { return V::load(in + k * V::lanes); }
+    I sign(std::size_t k) const { return number(k); }
+    I operand(std::size_t k) const {
+      const std::uint32_t* const before = from.before + block;
+      const auto by = V::set_number(std::bit_cast<float>(before[from.block_of[k]]));
+      return V::bits(V::mul(V::number(number(k)), by));
+    }
+    void finish(I (&results)[4]) const {
+      const float* const after = from.after + block;
+      for (std::size_t k = 0; k < 4; ++k) {
+        const auto by = V::set_number(after[from.block_of[k]]);
+        results[k] = V::bits(V::mul(V::number(results[k]), by));
+      }
+      if (from.of_tensor == 1) return;
+      for (I& x : results) x = V::bits(V::mul(V::number(x), V::set_number(from.of_tensor)));
+    }
+  };
+};
+
 /// Returns the numbers of a tile's blocks, or with `each` those of its elements, in `out` or where
 /// they are.
 template <class V, class T>
@@ -211,6 +257,14 @@ const T* numbers_of(const BlockTile& tile, const T* of_blocks, bool each, T* out
     std::fill(out + at, out + std::min(at + tile.width, tile.n), *of_blocks++);
   }
   return out;
+}
+
+/// Returns whether the largest numbers of many blocks overflow: scales are powers of two that may
+/// lie below what the block needs.
+inline bool overflows_often(const BlockQuantizer& to) {
+  const ScaleRounding how = to.rule.rounding;
+  return to.format.scale == e8m0 && (how == ScaleRounding::down || how == ScaleRounding::half_up ||
+                                     how == ScaleRounding::half_up_to_2);
 }
 
 /// How a level's vectors round blocks: a Tile of them is prepared once, and then rounds its lines.
@@ -223,25 +277,35 @@ struct BlockRounding {
     static bool codes(const TileLine&, std::byte*, EventCounts&) { return false; }
     static bool values(const TileLine&, float*, EventCounts&) { return false; }
   };
-  explicit BlockRounding(const Quantizer&) {}
+  BlockRounding(const Quantizer&, bool) {}
 };
 
 template <class V>
 requires requires { V::lanes; }
 struct BlockRounding<V> {
   using Rounding = VectorQuantizer<V, float, BlockOperands<V>>;
+  using Usual = VectorQuantizer<V, float, UsualOperands<V>>;
 
   TileQuantizer<float> quantizer;
   CodeLanes<V, float> code;
   typename Rounding::Run to_numbers, to_codes = nullptr;
+  typename Usual::Run usual_to_numbers = nullptr, usual_to_codes = nullptr;
 
-  explicit BlockRounding(const Quantizer& element)
+  BlockRounding(const Quantizer& element, bool overflows_often)
       : quantizer(element),
         code(quantizer),
         to_numbers(Rounding::template run_of<AsNumbers<V>>(quantizer)) {
-    if (code.known && code.bytes == 1) {
-      to_codes = Rounding::template run_of<typename V::Bytes>(quantizer);
-    }
+    constexpr auto even = binade::Rounding::ties_to_even;
+    const bool has_bytes = code.known && code.bytes == 1;
+    if (has_bytes) to_codes = Rounding::template run_of<typename V::Bytes>(quantizer);
+    if (to_numbers == nullptr || element.attributes.rounding != even) return;
+    const auto method = quantizer.plan.method;
+    usual_to_numbers = Usual::template run_of<AsNumbers<V>, even>(method, true);
+    if (!has_bytes) return;
+    usual_to_codes = Usual::template run_of<typename V::Bytes, even>(method, true);
+    if (!overflows_often) return;
+    to_numbers = Rounding::template run_of<AsSmallNumbers<V>, even>(method, true);
+    usual_to_numbers = Usual::template run_of<AsSmallNumbers<V>, even>(method, true);
   }
 
   struct Tile {
@@ -264,15 +328,19 @@ struct BlockRounding<V> {
     bool codes(const TileLine& line, std::byte* out, EventCounts& counts) {
       if (rounding.to_codes == nullptr || !operands) return false;
       operands->in = line.in;
-      rounding.to_codes(*operands, out,
-                        {rounding.quantizer,
-                         &rounding.code,
-                         line.first,
-                         blocks.n,
-                         line.streamed,
-                         counts,
-                         {next(line)}});
+      run(rounding.to_codes, rounding.usual_to_codes, out, &rounding.code, line, line.streamed,
+          counts);
       return true;
+    }
+    void run(auto any, auto usual, std::byte* out, const CodeLanes<V, float>* code,
+             const TileLine& line, bool streamed, EventCounts& counts) const {
+      if (usual != nullptr && operands->plain) {
+        return usual(
+            UsualOperands<V>(*operands), out,
+            {rounding.quantizer, code, line.first, blocks.n, streamed, counts, {next(line)}});
+      }
+      any(*operands, out,
+          {rounding.quantizer, code, line.first, blocks.n, streamed, counts, {next(line)}});
     }
     bool values(const TileLine& line, float* out, EventCounts& counts) {
       if (rounding.to_numbers == nullptr || !operands) return false;
@@ -281,9 +349,8 @@ struct BlockRounding<V> {
       std::array<float, block_tile> apart;
       const bool direct = line.streamed && is_aligned<V>(out);
       float* const to = line.streamed && !direct ? apart.data() : out;
-      rounding.to_numbers(
-          *operands, reinterpret_cast<std::byte*>(to),
-          {rounding.quantizer, nullptr, line.first, n, direct, counts, {next(line)}});
+      run(rounding.to_numbers, rounding.usual_to_numbers, reinterpret_cast<std::byte*>(to),
+          &rounding.code, line, direct, counts);
       if (to != out) {
         stream_out<V>(reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(out),
                       n * sizeof(float));
@@ -322,6 +389,8 @@ struct BlockRounding<V> {
                  : each ? 0
                         : BlockOperands<V>::log2_of(tile.width),
         .zero = is_positive ? ZeroSign::kept : cast.zero,
+        .plain = !divided && !tile.to.rule.flushes && !each && !is_positive &&
+                 !tile.to.format.twos_complement && (is_positive || cast.zero == ZeroSign::kept),
         .before = numbers_of<V>(tile, tile.factors, each, before.data()),
         .after = nullptr,
         .of_tensor = 1};

@@ -97,7 +97,7 @@ void block_codes_tiles(const BlockQuantizer& to, const float* in, std::size_t n,
     return definitions().block_codes(to, in, n, width, factors, first, {}, out, counts);
   }
   const Quantizer element = element_quantizer<V>(to);
-  const BlockRounding<V> vectors(element);
+  const BlockRounding<V> vectors(element, overflows_often(to));
   const ZeroSign zero = to.rule.cast.zero;
   const std::size_t bytes = code_bytes(to.format.element);
   const bool streams = access.streamed && bytes == 1, positive = zero == ZeroSign::positive;
@@ -161,7 +161,7 @@ void block_quantize_tiles(const BlockQuantizer& to, const float* in, std::size_t
                      to.attributes.saturation == Saturation::finite &&
                      (to.tensor.decode & block_steps::magnitude) < block_steps::infinity;
   const Quantizer element = element_quantizer<V>(to);
-  const BlockRounding<V> vectors(element);
+  const BlockRounding<V> vectors(element, overflows_often(to));
   const auto tensor = std::bit_cast<float>(to.tensor.decode);
   const std::size_t bytes = code_bytes(to.format.element);
   each_block_tile<V>(n, width, [&](std::size_t begin, std::size_t count) {

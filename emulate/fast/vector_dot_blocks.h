@@ -143,8 +143,9 @@ struct VectorDotBlocks {
     }
   }
   I to_half_nearest(I magnitude) const {
-    I field;
-    return half.template round<Rounding::ties_to_even>(magnitude, magnitude, magnitude, field);
+    CodeParts<V> code;
+    const I a = V::min(magnitude, half.last);
+    return half.template round<Rounding::ties_to_even>(a, magnitude, magnitude, code);
   }
   /// Replaces magnitudes beyond binary16's range by infinity, or by the NaN that the operand was.
   static I in_range_of_half(I rounded, I magnitude) {

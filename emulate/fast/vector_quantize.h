@@ -10,6 +10,10 @@
 //                                 │                    `─ as codes: fields and signs packed, counted
 //                                 `─ no: overflows are replaced; NaNs and infinities are done by the definition
 //
+// Codes of 8 bits are packed before that is asked, held at 255: what is beyond the range is found
+// by its code, in every group alike, and only what has the code of the largest magnitude that the
+// rounding takes may be a NaN or an infinity.
+//
 //     -1.5, a float     1 01111111 10000000000000000000000
 //     r, field          0 01111111 10000000000000000000000    01111 1000000000: binary16's exponent and fraction
 //     a number          r | sign
@@ -18,6 +22,7 @@
 //     marks             zero: r = 0; below: r < least normal; same: r = operand; one or two bits a lane, counted
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -39,12 +44,15 @@ struct EventMarks {
   std::uint64_t vanished = 0;  ///< zeros among the operands that scaling made
 
   /// Marks of a group: results that are zero, that are below the least normal number, and that
-  /// equal their operand. A zero that equals its operand was one before.
-  void count(std::uint64_t zero, std::uint64_t below, std::uint64_t same) {
-    zeros_in += of(zero & same);
+  /// equal their operand. A zero that equals its operand was one before. Returns whether there are
+  /// any of these.
+  bool count(std::uint64_t zero, std::uint64_t below, std::uint64_t same) {
+    const std::uint64_t before = zero & same;
+    zeros_in += of(before);
     zeros += of(zero);
     below_normal += of(below);
     exact += of(same);
+    return before != 0;
   }
   /// Counts overflows, and returns the marks of `same` that did not overflow.
   std::uint64_t without_overflows(std::uint64_t same, std::uint64_t over) {
@@ -74,27 +82,31 @@ struct FinishLanes {
   using Bits = typename Plan::Bits;
 
   I magnitude = V::set(Plan::magnitude_bits);
-  I min_normal, max, sign, zero_sign, flushed_below;
-  I tiny_below[2], overflow[2];  ///< for positive and for negative operands
+  I min_normal, max, sign, zero_sign;
+  I most;  ///< the largest magnitude of a result where overflow gives the largest numbers
+  I flushed_below[2], overflow[2];  ///< for positive and for negative operands
 
   FinishLanes(const Plan& plan, const std::array<Bits, 2>& results_of_overflow)
       : min_normal(V::set(plan.min_normal)),
         max(V::set(plan.max)),
         sign(V::set(plan.sign)),
         zero_sign(V::set(plan.zero_sign)),
-        flushed_below(V::set(plan.flushed_below)),
-        tiny_below{V::set(plan.tiny_below[0]), V::set(plan.tiny_below[1])},
+        most(V::set(results_of_overflow[0] == plan.max ? plan.max : Plan::magnitude_bits)),
+        flushed_below{V::set(std::max(plan.flushed_below, plan.tiny_below[0])),
+                      V::set(std::max(plan.flushed_below, plan.tiny_below[1]))},
         overflow{V::set(results_of_overflow[0]), V::set(results_of_overflow[1])} {}
 };
 
-/// The three kinds of results. AsNumbers: magnitudes with signs. AsWideCodes: codes in lanes of T's
-/// width, narrowed when they are stored. A unit's Bytes and HalfWords (PacksCodes): codes of
-/// several vectors packed into lanes of 8 or 16 bits first, which then get their signs and are
-/// counted.
+/// The kinds of results. AsNumbers: magnitudes with signs. AsSmallNumbers: the same of formats
+/// whose codes have 8 bits, counted by their codes. AsWideCodes: codes in lanes of T's width,
+/// narrowed when they are stored. A unit's Bytes and HalfWords (PacksCodes): codes of several
+/// vectors packed into lanes of 8 or 16 bits first, which then get their signs and are counted.
 template <class V>
 struct AsNumbers {
   static constexpr int mark_bits = V::mark_bits;
 };
+template <class V>
+struct AsSmallNumbers : AsNumbers<V> {};
 template <class V>
 struct AsWideCodes {
   static constexpr int mark_bits = V::mark_bits;
@@ -117,10 +129,13 @@ struct CodeLanes {
   bool known = false;
   std::size_t bytes = 0;
   int sign_shift = 0, padding = 0;
-  I below_normal;     ///< the largest code below that of the least normal number
-  I sign, zero_sign;  ///< the first bit of a lane, where nonzero results or zeros keep signs
-  I place_of_sign;    ///< the bit of a code that is its sign
-  I overflow[2];      ///< codes of overflow: positive, negative
+  bool saturates = false;  ///< overflow gives the largest finite numbers
+  I below_normal;          ///< the largest code below that of the least normal number
+  I most;                ///< without signs: the largest code that results have where they saturate
+  I first_beyond, last;  ///< the first code of overflow, and that of `Plan::last`
+  I sign, zero_sign;     ///< the first bit of a lane, where nonzero results or zeros keep signs
+  I place_of_sign;       ///< the bit of a code that is its sign
+  I overflow[2];         ///< codes of overflow: positive, negative
 
   explicit CodeLanes(const TileQuantizer<T>& quantizer) {
     const Format& f = quantizer.to.format;
@@ -145,6 +160,17 @@ struct CodeLanes {
       return code >> padding;
     };
     const std::uint64_t first = std::uint64_t{1} << (lane_bits - 1);
+    const std::uint64_t lane = ~std::uint64_t{0} >> (64 - lane_bits), max = max_bits(f, false);
+    const auto exponent = [](Bits x) { return x >> carrier.fraction_bits(); };
+    const std::uint64_t of_last = std::uint64_t{exponent(plan.last) - exponent(plan.min_normal) + 1}
+                                  << f.fraction_bits();
+    // Bytes are packed held at 255. Where that is a number, overflow is not seen.
+    if (PacksCodes<V> && lane_bytes == 1) known = max >> padding < lane;
+    saturates =
+        quantizer.overflow[0] == plan.max && quantizer.overflow[1] == (plan.max | plan.sign);
+    most = all(saturates ? max >> padding : lane);
+    first_beyond = all((max >> padding) + 1);
+    last = all(std::min(of_last, lane));
     below_normal = all((std::uint64_t{1} << f.fraction_bits()) - 1);
     sign = all(plan.sign == 0 ? 0 : first);
     zero_sign = all(plan.zero_sign == 0 ? 0 : first);
@@ -163,13 +189,16 @@ struct ArrayOperands {
   const T* in;
 
   ArrayOperands(const T* array) : in(array) {}
-  /// Load a group of operands, from number `at` on; load vectors with their signs; make what is
-  /// stored of rounded operands.
-  void load(std::size_t at, I (&out)[4]) const {
-    for (std::size_t k = 0; k < 4; ++k) out[k] = V::load(in + at + k * V::lanes);
-  }
-  void signs(std::size_t at, I (&out)[4]) const { load(at, out); }
-  static void finish(std::size_t, I (&)[4]) {}
+  /// The group of operands from number `at` on, by vectors: operands; what has their signs; what is
+  /// stored of a rounded operand.
+  struct Group {
+    const T* in;
+
+    Group(const ArrayOperands& from, std::size_t at) : in(from.in + at) {}
+    I operand(std::size_t k) const { return V::load(in + k * V::lanes); }
+    I sign(std::size_t k) const { return operand(k); }
+    static void finish(I (&)[4]) {}
+  };
 
   /// The same of a few numbers: operands, results, and the definition of one of them, whose number
   /// was x.
@@ -200,61 +229,72 @@ struct VectorQuantizer {
 
   static constexpr std::size_t group = 4 * V::lanes;
 
-  /// A group: magnitudes before and after rounding, and the exponents and fractions of their codes.
+  /// A group: rounded magnitudes, which of them equal their operands, and what codes are made of.
   struct Rounded {
-    I operand[4], r[4], field[4];
+    I r[4], field[4], sum[4];
+    M exact[4];
   };
 
-  /// Rounds a group. Returns false where a result is beyond the range or an operand is a NaN or an
-  /// infinity. `plain` says that all results keep their signs and that nothing is flushed.
+  /// Rounds a group; operands above the plan's last magnitude, NaNs among them, are held at that.
+  /// `plain` says that all results keep their signs and that nothing is flushed.
   template <class Lanes, Rounding rounding, bool plain>
-  static bool round_group(const auto& from, std::size_t at, const std::uint32_t* random,
-                          const Lanes& lanes, const FinishLanes<V, T>& finish, Rounded& out) {
+  [[gnu::always_inline]] static void round_group(const auto& from, const std::uint32_t* random,
+                                                 const Lanes& lanes,
+                                                 const FinishLanes<V, T>& finish, Rounded& out) {
     I x[4];
-    from.load(at, x);
+    for (std::size_t k = 0; k < 4; ++k) x[k] = from.operand(k);
     for (std::size_t k = 0; k < 4; ++k) {
       const I in = x[k];
-      const I operand = out.operand[k] = V::bit_and(in, finish.magnitude);
+      const I operand = held(in, lanes.last, finish.magnitude);
+      CodeParts<V> code;
       I word = V::zero();
       if constexpr (rounding == Rounding::stochastic) word = V::load_words(random + k * V::lanes);
       if constexpr (plain) {
-        out.r[k] = lanes.template round<rounding>(operand, in, word, out.field[k]);
+        out.r[k] = lanes.template round<rounding>(operand, in, word, code);
       } else {
         const I sign = V::bit_and(in, finish.sign);
-        const I flushed = V::where(V::greater(finish.flushed_below, operand), operand);
-        const I r =
-            lanes.template round<rounding>(V::sub(operand, flushed), sign, word, out.field[k]);
-        const I below = V::select_by_sign(sign, finish.tiny_below[1], finish.tiny_below[0]);
-        const M is_tiny = V::greater(below, operand);
-        out.r[k] = V::select(is_tiny, V::zero(), r);
-        out.field[k] = V::select(is_tiny, V::zero(), out.field[k]);
+        const I below = V::select_by_sign(sign, finish.flushed_below[1], finish.flushed_below[0]);
+        const I flushed = V::where(V::greater(below, operand), operand);
+        out.r[k] = lanes.template round<rounding>(V::sub(operand, flushed), sign, word, code);
       }
+      out.exact[k] = V::equal(out.r[k], operand);
+      out.field[k] = code.field;
+      out.sum[k] = code.sum;
     }
-    return !V::any(V::greater(largest_of(out.r), finish.max));
+  }
+  /// Returns the magnitude of x, or `last` where that is smaller or x is a NaN.
+  static I held(I x, I last, I magnitude) {
+    // What is scaled is no signaling NaN.
+    if constexpr (From::is_scaled) return V::least_magnitude(x, last);
+    return V::min(V::bit_and(x, magnitude), last);
   }
 
-  static bool has_special(const Rounded& of) {
-    return V::any(V::greater(largest_of(of.operand), V::set(Plan::infinity - 1)));
+  /// Returns whether an operand of a group is a NaN or an infinity.
+  static bool has_special(const auto& from) {
+    I x[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      x[k] = V::bit_and(from.operand(k), V::set(Plan::magnitude_bits));
+    }
+    return V::any(V::greater(largest_of(x), V::set(Plan::infinity - 1)));
   }
   static I largest_of(const I (&x)[4]) { return V::max(V::max(x[0], x[1]), V::max(x[2], x[3])); }
 
   /// Counts and stores a group that `round_group` rounded, without NaNs and infinities. Without
-  /// `may_overflow` all results are known to lie within the range. The second form packs `Codes`.
+  /// `may_overflow` all results are known to lie within the range.
   template <class To, bool plain, bool may_overflow>
-  requires std::same_as<To, AsNumbers<V>> || std::same_as<To, AsWideCodes<V>>
-  static void finish_group(const auto& from, std::size_t at, const Rounded& of, std::byte* out,
-                           bool streamed, const FinishLanes<V, T>& finish,
-                           const CodeLanes<V, T>* code, EventMarks<V>& events) {
+  [[gnu::always_inline]] static void finish_numbers(const auto& from, const Rounded& of,
+                                                    std::byte* out, bool streamed,
+                                                    const FinishLanes<V, T>& finish,
+                                                    const CodeLanes<V, T>* code,
+                                                    EventMarks<V>& events) {
     constexpr bool codes = std::same_as<To, AsWideCodes<V>>;
-    I results[4], x[4];
-    M zero[4], below[4], exact[4], over[4];
-    from.signs(at, x);
+    I results[4];
+    M zero[4], below[4], over[4];
     for (std::size_t k = 0; k < 4; ++k) {
-      const I in = x[k];
+      const I in = from.sign(k);
       const I r = of.r[k];
       zero[k] = V::equal(r, V::zero());
       below[k] = V::greater(finish.min_normal, r);
-      exact[k] = V::equal(r, of.operand[k]);
       I sign = V::and_not(in, finish.magnitude);
       if constexpr (!plain) {
         sign = V::bit_and(in, V::select(zero[k], finish.zero_sign, finish.sign));
@@ -270,9 +310,9 @@ struct VectorQuantizer {
         results[k] = V::select(over[k], V::select_by_sign(in, beyond[1], beyond[0]), results[k]);
       }
     }
-    std::uint64_t same = V::marks(exact);
+    std::uint64_t same = V::marks(of.exact);
     if constexpr (may_overflow) same = events.without_overflows(same, V::marks(over));
-    events.count(V::marks(zero), V::marks(below), same);
+    if (events.count(V::marks(zero), V::marks(below), same)) count_vanished(from, events);
     if constexpr (codes) {
       if (code->padding > 0) {
         for (I& result : results) result = V::shift_left(result, code->padding);
@@ -281,59 +321,153 @@ struct VectorQuantizer {
     if constexpr (codes && !PacksCodes<V>) {
       V::store_narrow(out, results, code->bytes);
     } else {
-      if constexpr (!codes) from.finish(at, results);
+      if constexpr (!codes) from.finish(results);
       for (std::size_t k = 0; k < 4; ++k) V::put(streamed, out + k * V::bytes, results[k]);
     }
   }
 
-  template <class Codes, bool plain, bool may_overflow>
-  static void finish_group(const auto& from, std::size_t at, const Rounded& of, std::byte* out,
-                           bool streamed, const FinishLanes<V, T>& finish,
-                           const CodeLanes<V, T>* code, EventMarks<V>& events) {
-    constexpr std::size_t vectors = Codes::vectors;
-    I x[4];
-    from.signs(at, x);
-    for (std::size_t part = 0; part < 4; part += vectors) {
-      M exact[vectors], over[vectors];
-      for (std::size_t k = 0; k < vectors; ++k) {
-        const I r = of.r[part + k];
-        exact[k] = V::equal(r, of.operand[part + k]);
-        if constexpr (may_overflow) over[k] = V::greater(r, finish.max);
-      }
-      const I field = Codes::pack(of.field + part), first_bits = Codes::pack_signs(x + part);
-      const auto is_zero = Codes::equal(field, Codes::zero());
-      I sign = first_bits;
-      if constexpr (!plain) {
-        sign = Codes::bit_and(first_bits, Codes::select(is_zero, code->zero_sign, code->sign));
-      }
-      if (code->sign_shift > 0) sign = Codes::shift_right(sign, code->sign_shift);
-      I result = Codes::or_masked(field, sign, code->place_of_sign);
-      std::uint64_t same = Codes::marks(Codes::pack_masks(exact));
-      if constexpr (may_overflow) {
-        const auto is_over = Codes::pack_masks(over);
-        const I beyond =
-            Codes::select(Codes::has_sign(first_bits), code->overflow[1], code->overflow[0]);
-        result = Codes::select(is_over, beyond, result);
-        same = events.without_overflows(same, Codes::marks(is_over));
-      }
-      const auto is_below = Codes::at_most(field, code->below_normal);
-      events.count(Codes::marks(is_zero), Codes::marks(is_below), same);
-      if (code->padding > 0) result = Codes::shift_left(result, code->padding);
-      Codes::store(out + part / vectors * V::bytes, result, streamed);
+  /// Finishes a group, with `overflows` one without NaNs and infinities; returns false, with
+  /// nothing done, where it has some. The second form counts numbers by their codes, the third
+  /// packs `Codes`; in these, only what has the code of the last magnitude may be a NaN or an
+  /// infinity, so that overflows are no branch.
+  template <class To, bool plain, class Lanes>
+  requires std::same_as<To, AsNumbers<V>> || std::same_as<To, AsWideCodes<V>>
+  [[gnu::always_inline]] static bool finish_group(const Lanes&, const auto& from, const Rounded& of,
+                                                  std::byte* out, bool streamed,
+                                                  const FinishLanes<V, T>& finish,
+                                                  const CodeLanes<V, T>* code,
+                                                  EventMarks<V>& events, bool overflows) {
+    if (!overflows && !V::any(V::greater(largest_of(of.r), finish.max))) {
+      finish_numbers<To, plain, false>(from, of, out, streamed, finish, code, events);
+      return true;
+    }
+    if (!overflows && has_special(from)) return false;
+    finish_numbers<To, plain, true>(from, of, out, streamed, finish, code, events);
+    return true;
+  }
+
+  /// Counts packed codes without signs; `exact` are masks of the vectors that they are packed from.
+  template <class Codes>
+  static void count_codes(const auto& from, I field, auto is_zero, std::uint64_t over,
+                          const M* exact, const CodeLanes<V, T>* code, EventMarks<V>& events) {
+    const std::uint64_t same =
+        events.without_overflows(Codes::marks(Codes::pack_masks(exact)), over);
+    const auto is_below = Codes::at_most(field, code->below_normal);
+    if (events.count(Codes::marks(is_zero), Codes::marks(is_below), same)) {
+      count_vanished(from, events);
     }
   }
 
-  /// Counts numbers that scaling made zero, of a group that `round_group` rounded.
-  static void count_vanished(const From& from, std::size_t at, const Rounded& of,
-                             EventMarks<V>& events) {
-    if constexpr (From::is_scaled) {
-      const I least =
-          V::min(V::min(of.operand[0], of.operand[1]), V::min(of.operand[2], of.operand[3]));
-      if (!from.may_vanish || !V::any(V::equal(least, V::zero()))) return;
+  template <class To, bool plain, class Lanes>
+  requires std::same_as<To, AsSmallNumbers<V>>
+  [[gnu::always_inline]] static bool finish_group(const Lanes& lanes, const auto& from,
+                                                  const Rounded& of, std::byte* out, bool streamed,
+                                                  const FinishLanes<V, T>& finish,
+                                                  const CodeLanes<V, T>* code,
+                                                  EventMarks<V>& events, bool overflows) {
+    static_assert(plain);
+    using Codes = typename V::Bytes;
+    const I field = lanes.template pack<Codes>(of.field, of.sum);
+    if (Codes::any(Codes::at_most(code->last, field)) && !overflows && has_special(from))
+      return false;
+    const std::uint64_t over = Codes::marks(Codes::at_most(code->first_beyond, field));
+    I results[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      results[k] = V::or_masked(V::min(of.r[k], finish.most), from.sign(k), finish.sign);
+    }
+    if (!code->saturates && over != 0) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        const I beyond = V::select_by_sign(from.sign(k), finish.overflow[1], finish.overflow[0]);
+        results[k] = V::select(V::greater(of.r[k], finish.max), beyond, results[k]);
+      }
+    }
+    count_codes<Codes>(from, field, Codes::equal(field, Codes::zero()), over, of.exact, code,
+                       events);
+    from.finish(results);
+    for (std::size_t k = 0; k < 4; ++k) V::put(streamed, out + k * V::bytes, results[k]);
+    return true;
+  }
+
+  template <class Codes, bool plain, class Lanes>
+  [[gnu::always_inline]] static bool finish_group(const Lanes& lanes, const auto& from,
+                                                  const Rounded& of, std::byte* out, bool streamed,
+                                                  const FinishLanes<V, T>& finish,
+                                                  const CodeLanes<V, T>* code,
+                                                  EventMarks<V>& events, bool overflows) {
+    if constexpr (Codes::vectors == 4) {
+      const I field = lanes.template pack<Codes>(of.field, of.sum);
+      if (!overflows && Codes::any(Codes::at_most(code->last, field)) && has_special(from)) {
+        return false;
+      }
+      finish_codes<Codes, plain, true>(from, of, 0, field,
+                                       Codes::at_most(code->first_beyond, field), out, streamed,
+                                       code, events);
+      return true;
+    } else {
+      const bool within = !overflows && !V::any(V::greater(largest_of(of.r), finish.max));
+      if (!within && !overflows && has_special(from)) return false;
+      for (std::size_t part = 0; part < 4; part += Codes::vectors) {
+        const I field = Codes::pack(of.field + part);
+        std::byte* const to = out + part / Codes::vectors * V::bytes;
+        if (within) {
+          finish_codes<Codes, plain, false>(from, of, part, field, Codes::equal(field, field), to,
+                                            streamed, code, events);
+        } else {
+          M over[Codes::vectors];
+          for (std::size_t k = 0; k < Codes::vectors; ++k) {
+            over[k] = V::greater(of.r[part + k], finish.max);
+          }
+          finish_codes<Codes, plain, true>(from, of, part, field, Codes::pack_masks(over), to,
+                                           streamed, code, events);
+        }
+      }
+      return true;
+    }
+  }
+
+  /// Counts and stores the packed codes of vectors from `part` on; only with `may_overflow` some
+  /// are beyond the range.
+  template <class Codes, bool plain, bool may_overflow>
+  [[gnu::always_inline]] static void finish_codes(const auto& from, const Rounded& of,
+                                                  std::size_t part, I field, auto is_over,
+                                                  std::byte* out, bool streamed,
+                                                  const CodeLanes<V, T>* code,
+                                                  EventMarks<V>& events) {
+    I x[Codes::vectors];
+    for (std::size_t k = 0; k < Codes::vectors; ++k) x[k] = from.sign(part + k);
+    const I first_bits = Codes::pack_signs(x);
+    const auto is_zero = Codes::equal(field, Codes::zero());
+    I sign = first_bits;
+    if constexpr (!plain) {
+      sign = Codes::bit_and(first_bits, Codes::select(is_zero, code->zero_sign, code->sign));
+    }
+    if (code->sign_shift > 0) sign = Codes::shift_right(sign, code->sign_shift);
+    const I held = may_overflow ? Codes::min(field, code->most) : field;
+    I result = Codes::or_masked(held, sign, code->place_of_sign);
+    std::uint64_t over = 0;
+    if constexpr (may_overflow) {
+      over = Codes::marks(is_over);
+      if (!code->saturates && over != 0) {
+        const I beyond =
+            Codes::select(Codes::has_sign(first_bits), code->overflow[1], code->overflow[0]);
+        result = Codes::select(is_over, beyond, result);
+      }
+    }
+    count_codes<Codes>(from, field, is_zero, over, of.exact + part, code, events);
+    if (code->padding > 0) result = Codes::shift_left(result, code->padding);
+    Codes::store(out, result, streamed);
+  }
+
+  /// Counts numbers of a group that scaling made zero, before results are stored, perhaps in their
+  /// places.
+  static void count_vanished(const auto& from, EventMarks<V>& events) {
+    if constexpr (requires { from.may_vanish(); }) {
+      if (!from.may_vanish()) return;
+      const I magnitude = V::set(Plan::magnitude_bits);
+      const auto is_zero = [=](I x) { return V::equal(V::bit_and(x, magnitude), V::zero()); };
       M vanished[4];
       for (std::size_t k = 0; k < 4; ++k) {
-        const I x = V::bit_and(V::load(from.in + at + k * V::lanes), V::set(Plan::magnitude_bits));
-        vanished[k] = V::but_not(V::equal(of.operand[k], V::zero()), V::equal(x, V::zero()));
+        vanished[k] = V::but_not(is_zero(from.operand(k)), is_zero(from.number(k)));
       }
       events.vanished += EventMarks<V>::of(V::marks(vanished));
     }
@@ -361,7 +495,7 @@ struct VectorQuantizer {
     const Lanes lanes(call.quantizer.plan);
     const FinishLanes<V, T> finish(call.quantizer.plan, call.quantizer.overflow);
     const Quantizer& to = call.quantizer.to;
-    constexpr bool codes = !std::same_as<To, AsNumbers<V>>;
+    constexpr bool codes = !std::derived_from<To, AsNumbers<V>>;
     const std::size_t size = codes ? call.code->bytes : sizeof(T);
     using Philox = VectorPhilox<typename V::Words>;
     const Philox philox(to.seed, to.stream);
@@ -381,12 +515,12 @@ struct VectorQuantizer {
       std::array<Bits, group> x{};
       from.copy(at, count, x.data(), call.counts);
       const SpecialValues<T> specials(x.data(), count);
-      const ArrayOperands<V, T> operands(reinterpret_cast<const T*>(x.data()));
+      const typename ArrayOperands<V, T>::Group operands(reinterpret_cast<const T*>(x.data()), 0);
       alignas(V::bytes) std::array<std::byte, group * sizeof(T)> results;
       Rounded rounded;
-      round_group<Lanes, rounding, plain>(operands, 0, words_of(at), lanes, finish, rounded);
-      finish_group<To, plain, true>(operands, 0, rounded, results.data(), false, finish, call.code,
-                                    events_apart);
+      round_group<Lanes, rounding, plain>(operands, words_of(at), lanes, finish, rounded);
+      finish_group<To, plain>(lanes, operands, rounded, results.data(), false, finish, call.code,
+                              events_apart, true);
       if constexpr (codes) {
         std::memcpy(out + at * size, results.data(), count * size);
       } else {
@@ -418,17 +552,10 @@ struct VectorQuantizer {
       }
       Rounded rounded;
       std::byte* const to_here = out + done * size;
-      const bool within = round_group<Lanes, rounding, plain>(numbers, done, words_of(done), lanes,
-                                                              finish, rounded);
-      if (!call.overflows && within) {
-        count_vanished(numbers, done, rounded, events);
-        finish_group<To, plain, false>(numbers, done, rounded, to_here, call.streamed, finish,
-                                       call.code, events);
-      } else if (call.overflows || !has_special(rounded)) {
-        count_vanished(numbers, done, rounded, events);
-        finish_group<To, plain, true>(numbers, done, rounded, to_here, call.streamed, finish,
-                                      call.code, events);
-      } else {
+      const typename From::Group operands(numbers, done);
+      round_group<Lanes, rounding, plain>(operands, words_of(done), lanes, finish, rounded);
+      if (!finish_group<To, plain>(lanes, operands, rounded, to_here, call.streamed, finish,
+                                   call.code, events, call.overflows)) {
         apart(done, group);
         continue;
       }
@@ -449,11 +576,11 @@ struct VectorQuantizer {
     using InCarrier = CarrierLanes<V, T>;
     if constexpr (From::is_scaled) {
       return plain && method != RoundingMethod::cut ? &run<InCarrier, rounding, true, To> : nullptr;
-    }
-    if (method == RoundingMethod::cut) {
+    } else if (method == RoundingMethod::cut) {
       return plain ? &run<Cut, rounding, true, To> : &run<Cut, rounding, false, To>;
+    } else {
+      return plain ? &run<InCarrier, rounding, true, To> : &run<InCarrier, rounding, false, To>;
     }
-    return plain ? &run<InCarrier, rounding, true, To> : &run<InCarrier, rounding, false, To>;
   }
   template <class To>
   static Run run_of(Rounding rounding, RoundingMethod method, bool plain) {

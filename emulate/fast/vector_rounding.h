@@ -3,8 +3,8 @@
 // The two methods of emulate/fast/rounding.h by vectors of V: magnitudes onto the grid of a format,
 // equal to the rounding of `project` (emulate/project.h). V is the level's vector unit (avx2.h,
 // avx512.h): a struct of types and functions for its vectors. Beside the rounded magnitude r each
-// lane gets `field`, the exponent and fraction of its code in the format. Where the unit's addition
-// can name its rounding (AVX-512), directed roundings are one addition.
+// lane gets what its code is made of (CodeParts). Where the unit's addition can name its rounding
+// (AVX-512), directed roundings are one addition.
 //
 // M is 2^drop times the power of two of a (at least of the smallest normal number), so its ulp is
 // the format's:
@@ -17,6 +17,12 @@
 //         14 << 10                01110 0000000000
 //         + 1536                + 00001 1000000000    with the leading bit, which adds 1 to the exponent
 //         field                 = 01111 1000000000    0x3E00, binary16's code of 1.5; a subnormal has no leading bit
+//
+// Codes of 8 bits drop so many bits that S - M lies in the lower half of S, and the exponent of M
+// in the upper half: multiplied by weights and added, they are the field and a constant.
+//
+//     S of 1.5 in e4m3       0 10010011 0000000 | 0000000000001100        M = 2^20, drop = 20; 12 ulps
+//     2 · upper + 32 · lower   147 · 2^8 + 32 · 12; less 141 · 2^8, M's of the least normal number: 32 · 60, code 0x3C
 #pragma once
 
 #include <concepts>
@@ -32,6 +38,13 @@ concept NamesRounding = requires(typename V::F x) {
   V::template add<1>(x, x);
 };
 
+/// What codes are made of: exponent and fraction in the format; and of codes of 8 bits, where M was
+/// added, the sum of the weighted halves of S.
+template <class V>
+struct CodeParts {
+  typename V::I field, sum;
+};
+
 /// RoundingMethod::cut: an increment is added, and the lowest bits are cleared.
 template <class V, std::floating_point T>
 struct CutLanes {
@@ -41,7 +54,7 @@ struct CutLanes {
   static constexpr RoundingMethod method = RoundingMethod::cut;
 
   int drop, random_shift, word_right, word_left;
-  I infinity, kept, rest, half, below_half, odd;
+  I last, kept, rest, half, below_half, odd;
 
   explicit CutLanes(const Plan& plan)
       : drop(plan.drop),
@@ -49,7 +62,7 @@ struct CutLanes {
         word_right(plan.drop < 32 ? 32 - plan.drop : 0),
         word_left(plan.drop < 32 ? 0 : plan.drop - 32) {
     const Bits ulp = Bits{1} << drop;
-    infinity = V::set(Plan::infinity);
+    last = V::set(plan.last);
     kept = V::set(~(ulp - 1));
     rest = V::set(ulp - 1);
     half = V::set(ulp >> 1);
@@ -59,13 +72,13 @@ struct CutLanes {
 
   /// Rounds magnitudes `operand`. `x` has their signs, which directed roundings read; `random` has
   /// words, which stochastic rounding reads. Returns the rounded magnitudes; `field` is right where
-  /// they are in the format's range. Infinities and NaNs become magnitudes above every number.
+  /// they are in the format's range. Operands are at most `last`.
   template <Rounding rounding>
-  I round(I operand, I x, I random, I& field) const {
-    I a = V::min(operand, infinity);
+  I round(I operand, I x, I random, CodeParts<V>& code) const {
+    I a = operand;
     if constexpr (rounding == Rounding::ties_to_even) {
-      const I last = V::bit_and(V::shift_right(a, drop), odd);
-      a = V::add(V::add(a, below_half), last);
+      const I parity = V::bit_and(V::shift_right(a, drop), odd);
+      a = V::add(V::add(a, below_half), parity);
     } else if constexpr (rounding == Rounding::ties_to_away) {
       a = V::add(a, half);
     } else if constexpr (rounding == Rounding::ties_toward_zero) {
@@ -83,8 +96,14 @@ struct CutLanes {
       const I word = V::bit_and(V::shift_left(random, random_shift), V::set(0xFFFFFFFF));
       a = V::add(a, V::shift_left(V::shift_right(word, word_right), word_left));
     }
-    field = V::shift_right(a, drop);
+    code.field = V::shift_right(a, drop);
     return V::bit_and(a, kept);
+  }
+
+  /// Packs the fields of several vectors.
+  template <class Codes>
+  I pack(const I* field, const I*) const {
+    return Codes::pack(field);
   }
 };
 
@@ -100,6 +119,7 @@ struct CarrierLanes {
   int random_shift;
   I drop;  ///< in each lane
   I magnitude, exponent, last, min_normal, lowest_m, one, per_ulp, word_bits;
+  I weights = V::zero(), lowest_sum = V::zero(), inverse = V::zero();  ///< of sums
 
   explicit CarrierLanes(const Plan& plan)
       : random_shift(32 - plan.random_bits),
@@ -114,11 +134,16 @@ struct CarrierLanes {
         per_ulp(
             V::set(static_cast<Bits>(2 * Plan::carrier.bias + 32 + Plan::carrier.fraction_bits())
                    << Plan::carrier.fraction_bits())),
-        word_bits(V::set(0xFFFFFFFF)) {}
+        word_bits(V::set(0xFFFFFFFF)) {
+    const int left = plan.drop - 15;  // 1 to 8 for codes of 8 bits
+    if (sizeof(T) > sizeof(float) || left < 1 || left > 8) return;
+    weights = V::set(static_cast<Bits>(2 << 16 | 1 << left));
+    lowest_sum = V::set(static_cast<Bits>(plan.lowest_m >> 15 | plan.lowest_m >> 15 << 16));
+    inverse = V::set(static_cast<Bits>(0x10001U << (16 - left)));
+  }
 
   template <Rounding rounding>
-  I round(I operand, I x, I random, I& field) const {
-    const I a = V::min(operand, last);
+  I round(I a, I x, I random, CodeParts<V>& code) const {
     // Binades above the lowest, in the exponent's place: a subtraction of the first 16 bits, held
     // at 0.
     const I binades = V::sub_to_zero(V::bit_and(a, exponent), min_normal);
@@ -158,11 +183,23 @@ struct CarrierLanes {
       }
     }
     // S - M as integers counts ulps.
-    field = V::add(V::shift_right_each(binades, drop), V::sub(s, s_m));
+    code.field = V::add(V::shift_right_each(binades, drop), V::sub(s, s_m));
     const I r = minus(s, s_m);
     constexpr bool is_signed = NamesRounding<V> && (rounding == Rounding::toward_positive ||
                                                     rounding == Rounding::toward_negative);
+    if constexpr (requires { V::mul_pairs(s, weights); }) {
+      code.sum = V::mul_pairs(is_signed ? V::bit_and(s, magnitude) : s, weights);
+    }
     return is_signed ? V::bit_and(r, magnitude) : r;
+  }
+
+  template <class Codes>
+  I pack(const I* field, const I* sum) const {
+    if constexpr (Codes::vectors == 4) {
+      return Codes::pack_sums(sum, lowest_sum, inverse);
+    } else {
+      return Codes::pack(field);
+    }
   }
 
  private:

@@ -78,6 +78,16 @@ inline __m512i multiply_add_pairs(__m512i a, __m512i b) {
   return std::bit_cast<__m512i>(out);
 }
 
+/// Returns the upper halves of the products of 16-bit lanes.
+inline __m512i multiply_high(__m512i a, __m512i b) {
+  auto x = lanes_of<std::uint16_t>(a);
+  const auto y = lanes_of<std::uint16_t>(b);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::uint16_t>(std::uint32_t{x[i]} * y[i] >> 16);
+  }
+  return std::bit_cast<__m512i>(x);
+}
+
 /// Returns operation(x, y) of each lane, rounded as the number `rounding` of _MM_FROUND says.
 template <class Lane, class Vector, class Operation>
 Vector rounded(const Vector& a, const Vector& b, int rounding, const Operation& operation) {
@@ -132,6 +142,7 @@ inline __m512d _mm512_cvtps_pd(__m256 x) { return binade::simde_stand_in::conver
 inline __m256 _mm512_cvtpd_ps(__m512d x) { return binade::simde_stand_in::convert<double, float, __m256>(x); }
 #undef _mm512_madd_epi16
 inline __m512i _mm512_madd_epi16(__m512i a, __m512i b) { return binade::simde_stand_in::multiply_add_pairs(a, b); }
+inline __m512i _mm512_mulhi_epu16(__m512i a, __m512i b) { return binade::simde_stand_in::multiply_high(a, b); }
 inline __m512 _mm512_cvtepi32_ps(__m512i x) { return binade::simde_stand_in::convert<std::int32_t, float, __m512>(x); }
 #undef _mm512_fmadd_ps
 #undef _mm512_fmadd_pd
