@@ -29,7 +29,8 @@ struct DecodePlan {
   BlockView view = {};
   std::vector<std::uint64_t> shape = {};
   const ScaleLayout* order = nullptr;
-  std::size_t each = 1;  ///< tensors of a stack, whose blocks `view` has
+  std::size_t each = 1;                        ///< tensors of a stack, whose blocks `view` has
+  const NamedScaleRule* scale_rule = nullptr;  ///< of the tensor's scale
 };
 
 std::string metadata_of(const TensorFile& file, const std::string& key) {
@@ -45,6 +46,15 @@ NamedOrCustomBlock format_of_file(const DecodeRule& rule, const TensorFile& file
                    "say which by --format");
   }
   return parse_block_format(told);
+}
+
+/// Returns the rule by which the scale of a tensor follows from its amax.
+const NamedScaleRule& scale_rule_of_file(const DecodeRule& rule, const TensorFile& file,
+                                         const NamedOrCustomBlock& format) {
+  if (!rule.scale_rule.empty()) return parse_scale_rule(rule.scale_rule, format);
+  const std::string told = metadata_of(file, "binade.scale_rule");
+  const NamedScaleRule* found = told.empty() ? nullptr : find_scale_rule(told, format.format);
+  return found != nullptr ? *found : *find_scale_rule("te", format.format);
 }
 
 int axis_of_file(const DecodeRule& rule, const TensorFile& file) {
@@ -165,7 +175,9 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
     const std::size_t tensors = parts.tensor ? file.tensors()[*parts.tensor].elements : 1;
     const std::size_t most = tensors_in_stack(out.shape);
     if (metadata_of(file, "binade.stack") == "yes" || tensors == most) out.each = most;
+    const bool rows = parts.layouts[0]->as_rows && f.shape.rows > 1;
     out.view = out.each > 1 ? block_view_of_each(f, out.shape, axis_of_file(rule, file))
+               : rows       ? block_view(f, as_rows(out.shape), -1)
                             : block_view(f, out.shape, axis_of_file(rule, file));
   } catch (const Error& e) {
     throw error_in(file.path(), printable(name, 60) + ": " + e.what(), "choose another --axis");
@@ -192,16 +204,17 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
         f.tensor_scale ? "scales with one of the tensor" : "scales without one of the tensor",
         format);
   }
+  const bool holds_amax = parts.tensor && parts.layouts[0]->part == TensorScalePart::amax;
+  if (holds_amax) out.scale_rule = &scale_rule_of_file(rule, file, format);
   return out;
 }
 
-std::uint32_t decode_scale_of(const BlockFormat& format, TensorScalePart part,
+std::uint32_t decode_scale_of(const DecodePlan& plan, const BlockFormat& format,
                               std::uint32_t stored) {
-  switch (part) {
+  switch (plan.parts.layouts[0]->part) {
     case TensorScalePart::decode: return stored;
     case TensorScalePart::encode: return block_steps::over(block_steps::one, stored);
-    case TensorScalePart::amax:
-      return tensor_scale(find_scale_rule("te", format)->rule, format, stored).decode;
+    case TensorScalePart::amax: return tensor_scale(plan.scale_rule->rule, format, stored).decode;
   }
   return stored;
 }
@@ -237,8 +250,7 @@ std::vector<float> values_of_plan(const DecodePlan& plan, const BlockFormat& for
     x.scales = row_by_row(*plan.order, grid_of(x.view.scale_shape),
                           std::span<const std::uint32_t>(scales).subspan(i * of_each, of_each));
     if (!tensors.empty()) {
-      x.tensor.decode = decode_scale_of(format, plan.parts.layouts[0]->part,
-                                        tensors[tensors.size() == 1 ? 0 : i]);
+      x.tensor.decode = decode_scale_of(plan, format, tensors[tensors.size() == 1 ? 0 : i]);
     }
     values_of_blocks(format, x, std::span(out).subspan(i * n, n));
   }

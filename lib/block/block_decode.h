@@ -21,6 +21,8 @@ struct DecodeRule {
   std::optional<NamedOrCustomBlock> format = {};
   std::optional<int> axis = {};               ///< along which K runs; neither says: the last
   const ScaleLayout* scale_layout = nullptr;  ///< neither says: that of the names
+  /// By which the scale of a tensor follows from its amax, where files hold that; neither says: te.
+  std::string scale_rule = {};
 };
 
 /// A tensor that was decoded.

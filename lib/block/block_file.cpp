@@ -162,9 +162,11 @@ void check_axis(const BlockFileRule& rule, std::size_t axes) {
 BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const TensorInfo& info) {
   try {
     check_axis(rule, info.shape.size());
-    BlockView view = is_stack(rule, info)
-                         ? block_view_of_each(rule.format.format, info.shape, rule.axis)
-                         : block_view(rule.format.format, info.shape, rule.axis);
+    const BlockFormat& f = rule.format.format;
+    const bool rows = rule.layout != nullptr && rule.layout->as_rows && f.shape.rows > 1;
+    BlockView view = is_stack(rule, info) ? block_view_of_each(f, info.shape, rule.axis)
+                     : rows               ? block_view(f, as_rows(info.shape), -1)
+                                          : block_view(f, info.shape, rule.axis);
     if (rule.refuses_ragged && view.padding() > 0) {
       throw Error(fmt::format("blocks of {} do not divide its shape; leave out --ragged refuse",
                               shape_words(rule.format.format.shape)));

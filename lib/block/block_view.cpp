@@ -27,6 +27,11 @@ std::uint64_t blocks_along(std::uint64_t extent, std::size_t size) {
 
 }  // namespace
 
+std::vector<std::uint64_t> as_rows(std::span<const std::uint64_t> shape) {
+  if (shape.size() < 2) return {shape.begin(), shape.end()};
+  return {product_of(shape.first(shape.size() - 1)), shape.back()};
+}
+
 BlockView block_view(const BlockFormat& format, std::span<const std::uint64_t> shape, int axis) {
   const std::vector<std::uint64_t> one{1};
   if (shape.empty()) shape = one;

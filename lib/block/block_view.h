@@ -50,6 +50,9 @@ struct BlockView {
 /// such blocks, if it is none of the last two.
 BlockView block_view(const BlockFormat& format, std::span<const std::uint64_t> shape, int axis);
 
+/// Returns a shape of which all axes but the last are one, as TransformerEngine sees tensors.
+std::vector<std::uint64_t> as_rows(std::span<const std::uint64_t> shape);
+
 /// How many tensors, each with its own amax, lie along the first axis of one: of a stack, such as
 /// experts, its extent; of a tensor of less than 3 axes 1.
 std::size_t tensors_in_stack(std::span<const std::uint64_t> shape);

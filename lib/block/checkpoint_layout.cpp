@@ -56,11 +56,13 @@ constexpr auto checkpoint_rows = std::to_array<CheckpointLayout>({
      .part = TensorScalePart::amax,
      .tensor_axes = 1,
      .scale_layouts = "te te_2d te_1d",
-     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4 fp8_128x128 fp8_1x128",
+     .formats = "mxfp8_e4m3 mxfp8_e5m2 nvfp4 fp8_128x128 fp8_1x128 "
+                "e5m2:block=128x128:scale=binary32 e5m2:block=1x128:scale=binary32",
      .as_bytes = "F8_E8M0 F8_E4M3 F8_E5M2",
      .rules = "te_pow2 te",
+     .as_rows = true,
      .unread = "_columnwise_data _columnwise_scale_inv",
-     .source = "TransformerEngine 00768c7, pytorch/tensor"},
+     .source = "TransformerEngine d0067d0, pytorch/tensor"},
 });
 
 }  // namespace

@@ -38,6 +38,7 @@ struct CheckpointLayout {
   std::string_view formats{};   ///< block formats that the stack has; empty: all
   std::string_view as_bytes{};  ///< dtypes that it writes as U8
   std::string_view rules{};     ///< its scale rules, of which the first that fits is meant
+  bool as_rows = false;         ///< blocks of several rows lie in all axes but the last as one
   /// Ends of names of tensors that its files have beside these, and that are not read.
   std::string_view unread{};
   std::string_view source{};
@@ -51,8 +52,8 @@ const CheckpointLayout& parse_checkpoint_layout(std::string_view name);
 /// Returns the order in which a layout has the scales of a format.
 const ScaleLayout& scale_layout_of(const CheckpointLayout& layout, const BlockFormat& format);
 
-/// Returns the rule of a layout's stack that fits the format, or else `usual`. Throws Error where the
-/// stack has this format, and none of its rules is known.
+/// Returns the rule of a layout's stack that fits the format, or else `usual`. Throws Error where
+/// the stack has this format, and none of its rules is known.
 const NamedScaleRule& usual_rule(const CheckpointLayout& layout, const BlockFormat& format,
                                  const NamedScaleRule& usual);
 

@@ -243,15 +243,15 @@ std::string tensors_text(std::size_t n) { return fmt::format("{} tensor{}", n, n
 
 /// Codes and scales back to values.
 int run_decode(App app, const QuantizeArguments& a) {
-  for (const char* name :
-       {"--rounding", "--saturation", "--nan", "--ftz", "--daz", "--seed", "--random-bits",
-        "--encode", "--dtype", "--scale-rule", "--ragged", "--layout", "--include", "--exclude",
-        "--stack", "--device", "--emulated"}) {
+  for (const char* name : {"--rounding", "--saturation", "--nan", "--ftz", "--daz", "--seed",
+                           "--random-bits", "--encode", "--dtype", "--ragged", "--layout",
+                           "--include", "--exclude", "--stack", "--device", "--emulated"}) {
     refuse_idle(std::array{IdleOption{name, app.count(name) > 0, "with --decode"}});
   }
   DecodeRule rule;
   if (!a.format.empty()) rule.format = parse_block_format(a.format);
   if (app.count("--axis") > 0) rule.axis = a.block.axis;
+  if (app.count("--scale-rule") > 0) rule.scale_rule = a.block.scale_rule;
   if (!a.block.scale_layout.empty()) rule.scale_layout = &parse_scale_layout(a.block.scale_layout);
   if (!a.out.ends_with(".safetensors")) {
     throw error_in(a.out, "values beside tensors that are copied", "name it .safetensors");

@@ -121,7 +121,11 @@ std::string scale_step_of(const NamedScaleRule& row) {
   if (rule.by_reciprocal) {
     out = replaced(replaced(out, " / m", " · (1/m)"), " / (m·c)", " · (1/(m·c))");
   }
-  if (row.steps_of_input) out += steps_of_input(rule.quotient);
+  if (row.steps_of_input) {
+    out += steps_of_input(rule.quotient);
+  } else if (rule.quotient == Quotient::max_over && rule.one_if_unusable) {
+    out += "; the largest number of binary32 where it is infinite";
+  }
   out += rule.nan_is_amax ? "; NaN counts" : "; NaN is passed over";
   if (rule.flushes) out += "; what is subnormal is 0";
   if (rule.least_amax != 0) out += "; amax at least " + plain_number(rule.least_amax);

@@ -215,12 +215,9 @@ void add_readings(const Quantized& given, const NamedOrCustomBlock& row,
         transposed ? with_last_two_exchanged(given.shape) : given.shape;
     if (!codes_fit(given.codes, row.format, shape)) continue;
     const std::size_t axes = std::max<std::size_t>(shape.size(), 1);
-    for (std::size_t back = 0; back < axes; ++back) {
-      const std::size_t axis = axes - 1 - back;
-      if (row.format.is_of_tensor() && back > 0) continue;
-      if (row.format.shape.rows != 1 && back > 1) continue;
+    const auto add = [&](std::size_t axis, BlockView view) {
       ScaleReading reading{row, transposed, shape, axis};
-      reading.view = block_view(row.format, shape, static_cast<int>(axis));
+      reading.view = std::move(view);
       reading.orders =
           orders_that_fit(reading.view, given.scales, scales->codes.size(), row.format);
       const bool is_there = std::ranges::any_of(out, [&](const ScaleReading& other) {
@@ -231,6 +228,16 @@ void add_readings(const Quantized& given, const NamedOrCustomBlock& row,
                other.format.format.twos_complement == row.format.twos_complement;
       });
       if (!reading.orders.empty() && !is_there) out.push_back(std::move(reading));
+    };
+    for (std::size_t back = 0; back < axes; ++back) {
+      const std::size_t axis = axes - 1 - back;
+      if (row.format.is_of_tensor() && back > 0) continue;
+      if (row.format.shape.rows != 1 && back > 1) continue;
+      add(axis, block_view(row.format, shape, static_cast<int>(axis)));
+    }
+    // TransformerEngine's blocks of several rows lie in all axes but the last as one.
+    if (row.format.shape.rows > 1 && axes > 2) {
+      add(axes - 1, block_view(row.format, as_rows(shape), -1));
     }
   }
 }

@@ -196,7 +196,7 @@ std::string undecided_text(const Quantized& given) {
     return "all numbers have one magnitude, which cannot tell axes or orders apart, and rules "
            "hardly: give others";
   }
-  return "these numbers do not tell the rules above apart";
+  return "these numbers do not tell apart what stands above";
 }
 
 std::string scale_verdict(const ScaleFinding& x, const Quantized& given) {

@@ -256,7 +256,14 @@ class ScaleChanges {
           [&](std::size_t r, std::size_t c) { return r * columns + (c + by) % columns; },
           fmt::format("{}: each the scale of the {} block", where, by == 1 ? "next" : "previous"));
     }
-    for (std::size_t other = 0; odd.size() == 1 && other < rows; ++other) {
+    // Of few scales some other row is alike by chance.
+    constexpr std::size_t least_unequal = 3;
+    std::size_t unequal = 0;
+    for (std::size_t c = 0; c < columns; ++c) {
+      unequal += is_same(odd[0] * columns + c, odd[0] * columns + c) ? 0U : 1U;
+    }
+    const bool is_another = odd.size() == 1 && unequal >= std::max(least_unequal, columns / 2);
+    for (std::size_t other = 0; is_another && other < rows; ++other) {
       bool same = other != odd[0];
       for (std::size_t c = 0; same && c < columns; ++c) {
         same = is_same(odd[0] * columns + c, other * columns + c);

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 4> words_of_taken{"", "numbers rounded to
 /// and so many less that it is no chance.
 bool is_of_changed(const ScaleAgreement& changed, const ScaleAgreement& plain) {
   constexpr std::uint64_t least = 8;
-  return changed.equal >= plain.equal + std::min(least, changed.of) &&
+  return changed.equal >= plain.equal + least &&
          4 * (changed.of - changed.equal) <= plain.of - plain.equal;
 }
 

@@ -173,6 +173,36 @@ class Quantize(CliCase):
             self.assertEqual({**after[name], "data_offsets": 0}, {**before[name], "data_offsets": 0})
             self.assertEqual(made[slice(*after[name]["data_offsets"])], data[slice(*before[name]["data_offsets"])])
 
+    def parts(self, name):
+        """The bytes of each tensor of a file."""
+        header, data = parts_of_safetensors(self.read(name))
+        return {key: data[slice(*value["data_offsets"])] for key, value in header.items() if key != "__metadata__"}
+
+    def test_transformer_engine_s_files_are_decoded_by_their_rule_and_its_rows(self):
+        """The scale of a tensor follows from its amax by the rule of the file; blocks of several rows lie in all axes but K as one."""
+        draw = random.Random(17)
+        x = f32(*(draw.gauss(0, 1) for _ in range(128 * 384)))
+        for name, shape in (("x", [2, 64, 384]), ("flat", [128, 384])):
+            self.write(f"{name}.safetensors", safetensors(("x", "F32", shape, x)))
+        for options in (("--format", "nvfp4", "--scale-rule", "te_4over6"), ("--format", "fp8_128x128"),
+                        ("--format", "e5m2:block=128x128:scale=binary32")):
+            with self.subTest(options):
+                for name in ("x", "flat"):
+                    self.good("quantize", f"{name}.safetensors", f"{name}_codes.safetensors", *options, "--encode", "--layout", "te")
+                self.assertEqual(self.parts("x_codes.safetensors"), self.parts("flat_codes.safetensors"))
+                self.good("quantize", "x_codes.safetensors", "back.safetensors", "--decode")
+                rule = () if "--scale-rule" in options else ("--scale-rule", "te_pow2")
+                self.good("quantize", "flat.safetensors", "values.safetensors", *options, *rule)
+                self.assertEqual(self.parts("back.safetensors"), self.parts("values.safetensors"))
+                if "nvfp4" not in options:
+                    continue
+                header, data = parts_of_safetensors(self.read("x_codes.safetensors"))
+                tensors = [(key, value["dtype"], value["shape"], data[slice(*value["data_offsets"])])
+                           for key, value in header.items() if key != "__metadata__"]
+                self.write("bare.safetensors", safetensors(*tensors))
+                self.good("quantize", "bare.safetensors", "bare_back.safetensors", "--decode", "--scale-layout", "te", *options)
+                self.assertEqual(self.parts("bare_back.safetensors")["x"], self.parts("back.safetensors")["x"])
+
     def test_codes_and_scales_are_decoded_to_the_values_of_quantize(self):
         self.checkpoint()
         for layout, form, order in (("plain", "mxfp4", "128x4"), ("te", "nvfp4", "te"), ("te", "mxfp8_e5m2", "8x4"),

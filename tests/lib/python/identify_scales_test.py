@@ -604,6 +604,18 @@ class Unexplained(unittest.TestCase):
                 told, text = found(x, packed(codes) if name == "nvfp4" else codes, scales, tensor if name == "nvfp4" else None)
                 self.assertNotRegex(text, "rounded to b|cut off", (name, seed))
 
+    def test_one_wrong_scale_is_no_other_row(self):
+        x = numbers((96, 256), 41)
+        codes, scales, _ = binade.encode(x, "mxfp8_e4m3", scale_rule="torchao_floor")
+        scales = np.asarray(scales).view(np.uint8).copy()
+        row = scales[7].copy()
+        scales[7, 3] += 1
+        scales[50] = scales[7]  # another row that is alike
+        codes = np.asarray(codes).view(np.uint8)
+        self.assertNotRegex(found(x, codes, scales)[1], r"those\s+of\s+row")
+        scales[7], scales[50] = row, row
+        self.assertRegex(found(x, codes, scales)[1], r"row 50 of\s+scales: those of row 7")
+
     def test_nans_with_other_bits(self):
         x = numbers((16, 256), 26)
         x[3, 5], x[9, 200] = np.nan, -np.nan

@@ -4,6 +4,7 @@
 # computed by binade.gemm and NumPy's binary32. SKIP without torch and its float8. tensor_cores_scaled_test.py BINADE
 import itertools
 import sys
+from pathlib import Path
 
 try:
     import numpy as np
@@ -21,7 +22,11 @@ if not hasattr(torch, "_scaled_mm") or not hasattr(torch, "float8_e4m3fn"):
     print("SKIP: this torch has no float8 and no _scaled_mm")
     sys.exit(77)
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "oracle"))
+import scaled_products as oracle  # noqa: E402
+
 F = torch.nn.functional
+FP4 = getattr(torch, "float4_e2m1fn_x2", None)
 M, K, N = 130, 304, 144
 MMA = "mma.m16n8k32.f32.{}.{}.f32"
 INSTRUCTIONS = {"sm_89": MMA, "sm_90": "wgmma.m64n8k32.f32.{}.{}", "sm_100": MMA}
@@ -188,14 +193,54 @@ class Scaled(TensorCoresCase):
         with binade.torch.tensor_cores("sm_100"), self.assertRaisesRegex(RuntimeError, "no scales of blocks"):
             torch._scaled_mm(*wide, torch.ones(128, 2), torch.ones(2, 128), out_dtype=BF16)
 
+    def test_mx_formats_and_nvfp4_are_chains_of_block_scaled_dots(self):
+        if FP4 is None:
+            self.skipTest("this torch has no float4_e2m1fn_x2")
+        for kind, scale, k, dtype in (("mxf8f6f4", "ue8m0", 96, torch.float8_e4m3fn), ("mxf4", "ue8m0", 128, FP4),
+                                      ("mxf4nvf4", "ue4m3", 128, FP4)):
+            element, vector, run = ("e4m3", 1, 32) if kind == "mxf8f6f4" else ("e2m1", *((2, 32) if kind == "mxf4" else (4, 16)))
+            generator = np.random.default_rng(k + vector)
+            codes = [generator.integers(0, 16 if dtype is FP4 else 120, (rows, k), np.uint8) for rows in (3, 16)]
+            laid, rows_of_scales = [], []
+            for rows in (3, 16):
+                low = 117 if scale == "ue8m0" else 0x28
+                own = generator.integers(low, low + 20, (rows, k // run), np.uint8)
+                tiles = np.zeros(128 * (k // run + -(k // run) % 4), np.uint8)
+                order = oracle.swizzled_128x4_order(rows, k // run)
+                tiles[[i for i, x in enumerate(order) if x]] = [own[x] for x in order if x]
+                laid.append(torch.from_numpy(tiles).view(torch.float8_e8m0fnu if scale == "ue8m0" else torch.float8_e4m3fn))
+                rows_of_scales.append(own.tolist())
+            packed = [x if dtype is not FP4 else x[:, ::2] | x[:, 1::2] << 4 for x in codes]
+            a, b = (torch.from_numpy(np.ascontiguousarray(x)).view(dtype) for x in packed)
+            step = oracle.BLOCK_SCALED[kind, scale, vector]
+            wanted = np.zeros((3, 16), np.uint32)
+            for i, j in itertools.product(range(3), range(16)):
+                c = 0
+                for at in range(0, k, step):
+                    own = slice(at // run, (at + step) // run)
+                    c = oracle.block_scaled_dot(kind, element, element, scale, vector, codes[0][i, at:at + step].tolist(),
+                                                codes[1][j, at:at + step].tolist(), rows_of_scales[0][i][own],
+                                                rows_of_scales[1][j][own], c)
+                wanted[i, j] = c
+            for arch in ("sm_100", "sm_120"):
+                with self.subTest(kind, arch=arch):
+                    got = self.multiplied(arch, a, b.t(), *laid, out_dtype=torch.float32)
+                    np.testing.assert_array_equal(got.numpy().view(np.uint32), wanted)
+            if scale == "ue4m3" and hasattr(F, "scaled_mm"):
+                two, half = torch.tensor(2.0), torch.tensor(0.75)
+                kinds = [F.ScalingType.BlockWise1x16, F.ScalingType.TensorWise]
+                swizzles = [F.SwizzleType.SWIZZLE_32_4_4, F.SwizzleType.NO_SWIZZLE]
+                got = self.multiplied("sm_100", a, b.t(), [laid[0], two], kinds, [laid[1], half], kinds, swizzle_a=swizzles,
+                                      swizzle_b=swizzles, output_dtype=torch.float32, function=F.scaled_mm)
+                np.testing.assert_array_equal(got.numpy(), wanted.view(np.float32) * np.float32(1.5))
+            with self.assertRaisesRegex(RuntimeError, "has no scales of blocks"), binade.torch.tensor_cores("sm_90"):
+                torch._scaled_mm(a, b.t(), *laid, out_dtype=BF16)
+
     def test_what_is_not_emulated_is_listed(self):
         a, b = operands(m=32, k=32, n=32)
-        eights = torch.ones(128 * 4).to(torch.float8_e8m0fnu) if hasattr(torch, "float8_e8m0fnu") else None
-        if eights is None:
-            self.skipTest("this torch has no float8_e8m0fnu")
         refused = self.assertRaisesRegex(NotImplementedError, "scales that are not float32")
         with binade.torch.tensor_cores("sm_100", strict=True), refused:
-            torch._scaled_mm(a, b, eights, eights, out_dtype=BF16)
+            torch._scaled_mm(a, b, torch.ones(32, 1, dtype=BF16), torch.ones(1, 32, dtype=BF16), out_dtype=BF16)
 
 
 if __name__ == "__main__":

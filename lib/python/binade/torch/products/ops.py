@@ -12,6 +12,7 @@ import torch
 from . import depthwise
 from .attention import flash_backward, flash_forward, low_precision_backward, low_precision_forward
 from .convolution import dgrad, fprop, geometry, memory_format, wgrad
+from .grouped import grouped_mm
 from .products import finished
 from .scaled_mm import scaled_mm, scaled_mm_v2
 
@@ -124,7 +125,7 @@ def kind_of(name, kind, args):
 
 # {name of an op: (its kind, as for Models.of, and its function)}
 OPS = {name: (kind, function) for kind, ops in {
-    "matmul": {"mm": mm, "addmm": addmm, "bmm": bmm, "baddbmm": baddbmm, "addbmm": addbmm,
+    "matmul": {"mm": mm, "addmm": addmm, "bmm": bmm, "baddbmm": baddbmm, "addbmm": addbmm, "_grouped_mm": grouped_mm,
                "_scaled_dot_product_flash_attention_for_cpu": attention,
                "_scaled_dot_product_flash_attention_for_cpu_backward": attention_backward},
     "vector": {"mv": mv, "addmv": addmv},
@@ -138,7 +139,7 @@ LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul"
 # Ops with products inside that are not emulated.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-    "_addmm_activation", "_scaled_grouped_mm", "_grouped_mm", "_int_mm", "_weight_int8pack_mm",
+    "_addmm_activation", "_scaled_grouped_mm", "_scaled_grouped_mm_v2", "_int_mm", "_weight_int8pack_mm",
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes torch._scaled_mm and torch.nn.functional.scaled_mm: products of FP8 tensors that have scales of their own.
 
-The sum is one chain of the architecture's FP8 instruction, K ascending. On sm_90 it is added to a register of binary32 after every
+Tensors in MX formats and NVFP4 are block_scaled.py's. Else the sum is one chain of the architecture's FP8 instruction, K ascending. On sm_90 it is added to a register of binary32 after every
 128 of K unless use_fast_accum is set (CUTLASS's GmmaFP8Accumulation). Then, each operation rounded to binary32:
 
     a scale a tensor     sum · (scale_a · scale_b)
@@ -19,11 +19,11 @@ and on sm_89 it splits the sum as its tiles have it. Layouts of matrices and sca
 import torch
 
 from ... import _binade
+from . import block_scaled
+from .block_scaled import FP8, block_format
 from .narrow import products_of_formats
-from .products import Products
+from .products import Products, words_of
 
-FP8 = {getattr(torch, name): format for name, format in (("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2"))
-       if hasattr(torch, name)}
 BIASES = {torch.float16: {torch.float16}, torch.bfloat16: {torch.bfloat16}, torch.float32: set(),
           **dict.fromkeys(FP8, {torch.float16, torch.bfloat16})}  # by the result's dtype
 FIRST_SM = 89
@@ -32,13 +32,29 @@ BLOCK = 128
 PROMOTED = {90: 4}  # instructions, by architecture
 # Values of torch.nn.functional.ScalingType: scales of all, of a row, of 1 × 128, of 128 × 128.
 TENSOR, ROW, STRIP, SQUARE = 0, 1, 4, 5
+SWIZZLED = 1  # torch.nn.functional.SwizzleType.SWIZZLE_32_4_4
 # In the order in which torch tries them.
 TOGETHER = [TENSOR, TENSOR], [ROW, ROW], [SQUARE, STRIP], [STRIP, SQUARE], [STRIP, STRIP]
+
+
+def blocks_of(name, args):
+    """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
+    scales = args[2:4]
+    if name == "_scaled_mm_v2":
+        (scale_a, *more_a), (scale_b, *more_b) = args[2], args[5]
+        scales = scale_a, scale_b
+        row = block_format(*args[:2], *scales)
+        wanted = None if row is None else [row.recipe, TENSOR][:1 + len(more_a)]
+        fits = row is not None and list(args[3]) == list(args[6]) == wanted and len(more_a) == len(more_b) <= (row.kind == "mxf4nvf4")
+        return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
+    return block_format(*args[:2], *scales)
 
 
 def why_not(name, args):
     """Returns why a call is not emulated; None if it is."""
     kinds = {x.dtype for x in args[:2]}
+    if blocks_of(name, args) is not None:
+        return None
     if not kinds <= FP8.keys():
         return "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in kinds))
     scales = args[2:4]
@@ -115,7 +131,24 @@ def finished(x, bias, scale_result, out_dtype):
     return _binade.quantize(x, FP8[out_dtype], saturation="finite").to(out_dtype)
 
 
+def of_blocks(products, row, a, b, scales, tensor_scales, bias, out_dtype):
+    """The product of tensors in MX formats or NVFP4."""
+    if out_dtype not in BIASES or out_dtype in FP8:
+        raise RuntimeError(f"_scaled_mm: a result of {out_dtype}; float16, bfloat16 or float32 is wanted")
+    if bias is not None and (bias.dtype not in BIASES[out_dtype] or bias.numel() != b.shape[1]):
+        raise RuntimeError(f"_scaled_mm: a bias of {bias.numel()} numbers of {bias.dtype} does not fit {b.shape[1]} columns of "
+                           f"{out_dtype}")
+    out, model = block_scaled.sums(products.sm, row, a, b, *scales)
+    products.used[words_of(model)] = None
+    if tensor_scales:
+        out = out * (tensor_scales[0].reshape(()) * tensor_scales[1].reshape(()))
+    return finished(out, bias, None, out_dtype)
+
+
 def scaled_mm(products, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+    row = block_format(a, b, scale_a, scale_b)
+    if row is not None:
+        return of_blocks(products, row, a, b, (scale_a, scale_b), (), bias, out_dtype or torch.bfloat16)
     turned = scale_b.T if scale_b.dim() == 2 else scale_b
     kinds = next((x for x in TOGETHER if a.dim() == b.dim() == 2
                   and fits(scale_a, x[0], *a.shape) and fits(turned, x[1], *b.shape[::-1])), None)
@@ -128,6 +161,10 @@ def scaled_mm(products, a, b, scale_a, scale_b, bias=None, scale_result=None, ou
 
 def scaled_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim=(),
                  use_fast_accum=False):
+    row = block_format(a, b, scale_a[0], scale_b[0])
+    if row is not None:
+        return of_blocks(products, row, a, b, (scale_a[0], scale_b[0]), tuple(x[1] for x in (scale_a, scale_b) if x[1:]), bias,
+                         out_dtype or torch.bfloat16)
     kinds = [recipe_a[0], recipe_b[0]]
     check(products.sm, a, b, bias, None, out_dtype or a.dtype, kinds, use_fast_accum)
     if kinds not in TOGETHER:

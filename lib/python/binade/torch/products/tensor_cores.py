@@ -182,6 +182,8 @@ def why_not(kind, name, overload, args, operands, devices):
     if kind == "scaled":
         why = scaled_why_not(name, args)
     else:
+        if name == "_grouped_mm":
+            operands = operands[:2]  # the third are integers
         dtypes = {x.dtype for x in operands[:5]}  # the sixth operand of attention's backward is logsumexp, always float32
         fits = len(dtypes) == 1 and dtypes <= FORMATS.keys()
         why = None if fits else "of " + " and ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
