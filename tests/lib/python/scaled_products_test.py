@@ -137,7 +137,7 @@ class ProductsOfStacks(unittest.TestCase):
         self.assertIn("the last 44 k of K left out (k 256 on)", str(told))
 
     def test_mistakes_with_scales_are_named(self):
-        a, b, scale_a, scale_b = drawn(8, 8, 20, 384)
+        a, b, scale_a, scale_b = drawn(8, 5, 16, 384)
         rolled = np.roll(scale_a, -1, axis=1)
         for given, words in ((dict(scale_a=rolled), "A's scales of blocks shifted by 1 along K"),
                              (dict(scale_b=np.ones_like(scale_b)), "B's scales of blocks left out")):
