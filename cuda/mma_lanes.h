@@ -92,4 +92,25 @@ constexpr MetadataPlace place_of_metadata(int lane, int nibble, int groups) {
   return {row + 8 * (nibble / 4), nibble % 4 + 4 * part};
 }
 
+/// A scale of a row of a or of a column of b.
+struct ScalePlace {
+  int line = -1;    ///< row or column; -1: the instruction does not read the byte
+  int number = -1;  ///< number of the scale in that line, k ascending
+};
+
+/// Returns the scale that byte 0 … 3 of a lane's word with scales of a is, for the instruction's
+/// selectors and `count` scales a row (scale_vec::NX). thread_id is 0 or 1 and names two lanes of
+/// each four; byte_id is 0 … 3 for 1X, 0 or 2 for 2X, and 0 for 4X.
+constexpr ScalePlace place_of_scale_a(int lane, int byte, int count, int byte_id, int thread_id) {
+  const int number = byte - byte_id;
+  if (lane % 4 / 2 != thread_id || number < 0 || number >= count) return {};
+  return {lane / 4 + 8 * (lane % 2), number};
+}
+/// The same for b, where thread_id is 0 … 3 and names one lane of each four.
+constexpr ScalePlace place_of_scale_b(int lane, int byte, int count, int byte_id, int thread_id) {
+  const int number = byte - byte_id;
+  if (lane % 4 != thread_id || number < 0 || number >= count) return {};
+  return {lane / 4, number};
+}
+
 }  // namespace binade

@@ -6,7 +6,8 @@
 // body of a kernel: compiled for sm_90a it executes the statement, else it is empty, so that the
 // code around an instruction is compiled only where the instruction is. A number without a letter
 // stands for that architecture and all later ones; a number with `a` for that architecture alone,
-// whose instructions no later one need have (100a also stands for sm_103a).
+// whose instructions no later one need have (100a also stands for sm_103a and sm_110a,
+// 120a for sm_121a).
 #pragma once
 
 #define BINADE_ON(arch, statement) BINADE_ON_##arch(statement)
@@ -43,15 +44,17 @@
 #define BINADE_ON_90a(statement) return false
 #define BINADE_ONLY_ON_90a(...)
 #endif
-#if defined(__CUDA_ARCH_SPECIFIC__) && \
-    (__CUDA_ARCH_SPECIFIC__ == 1000 || __CUDA_ARCH_SPECIFIC__ == 1030)
+#if defined(__CUDA_ARCH_SPECIFIC__) &&                                   \
+    (__CUDA_ARCH_SPECIFIC__ == 1000 || __CUDA_ARCH_SPECIFIC__ == 1030 || \
+     __CUDA_ARCH_SPECIFIC__ == 1100)
 #define BINADE_ON_100a(statement) BINADE_DO(statement)
 #define BINADE_ONLY_ON_100a(...) __VA_ARGS__
 #else
 #define BINADE_ON_100a(statement) return false
 #define BINADE_ONLY_ON_100a(...)
 #endif
-#if defined(__CUDA_ARCH_SPECIFIC__) && __CUDA_ARCH_SPECIFIC__ == 1200
+#if defined(__CUDA_ARCH_SPECIFIC__) && \
+    (__CUDA_ARCH_SPECIFIC__ == 1200 || __CUDA_ARCH_SPECIFIC__ == 1210)
 #define BINADE_ON_120a(statement) BINADE_DO(statement)
 #define BINADE_ONLY_ON_120a(...) __VA_ARGS__
 #else

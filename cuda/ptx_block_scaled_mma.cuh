@@ -2,9 +2,10 @@
 //
 // PTX's mma.sync with block scales, for the Tensor Cores of RTX Blackwell. Each row of
 // BINADE_SCALED_TABLE becomes a function with one asm statement that executes one instruction and
-// returns true; only sm_120a has these instructions, elsewhere the functions return false. ptxas
-// accepts them; no GPU has run them for this project. kind::f8f6f4, which has no scales, is in
-// ptx_mma.cuh. Above each macro that makes rows, a line per instruction has PTX's name.
+// returns true; only sm_120a and sm_121a have these instructions, elsewhere the functions return
+// false. ptxas accepts them; no GPU has run them for this project. kind::f8f6f4, which has no
+// scales, is in ptx_mma.cuh. Above each macro that makes rows, a line per instruction has PTX's
+// name.
 #pragma once
 
 #include "cuda/mma_tiles.cuh"
@@ -13,8 +14,9 @@
 namespace binade {
 
 /// Operands of one lane: the registers of m16n8k32 or m16n8k64, and one 32-bit word with scales of
-/// a row of a and one with those of a column of b. As the instruction's byte and thread selectors
-/// are 0, it takes the lowest 1, 2 or 4 bytes of a word (scale_vec 1X, 2X, 4X), k ascending.
+/// a row of a and one with those of a column of b (mma_lanes.h says of which lanes). As the
+/// instruction's byte and thread selectors are 0, it takes the lowest 1, 2 or 4 bytes of a word
+/// (scale_vec 1X, 2X, 4X), k ascending.
 struct ScaledRegisters {
   MmaRegisters<word32> matrices;
   std::uint32_t scales_a = 0, scales_b = 0;

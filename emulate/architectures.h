@@ -108,7 +108,9 @@ inline constexpr std::array architectures{
     Architecture{90, 'a', "H100, H200, GH200", detail::with_wgmma, 90, detail::hopper_usual},
     Architecture{100, 'a', "B200, GB200", detail::with_tcgen05, 100, detail::ada_usual},
     Architecture{103, 'a', "B300, GB300", detail::with_tcgen05, 100, detail::ada_usual},
+    Architecture{110, 'a', "Jetson Thor", detail::with_tcgen05, 100, detail::ada_usual},
     Architecture{120, 'a', "RTX 50, RTX PRO", detail::until_ada, 120, detail::ada_usual},
+    Architecture{121, 'a', "DGX Spark", detail::until_ada, 120, detail::ada_usual},
 };
 
 /// Returns the row of an sm number, or null if the table has none.

@@ -231,17 +231,17 @@ constexpr std::uint64_t dense_dot(const DotModel& model, const DotTypes& types, 
   return finished(model, types, sum, c, trace);
 }
 
-/// Returns d of k >= 1 products, with all operands and d as encodings. Under `expanded` and in a
-/// sparse model (sparse_group not 0), k is a multiple of 4 and at most 64; in a sparse model under
-/// `expanded`, a multiple of 8. `scales` are read by a model that is scaled. This function is the
-/// definition: faster kernels must give the same bits.
+/// Returns d of k >= 1 products, with all operands and d as encodings. Under `expanded`, k is a
+/// multiple of 4 and at most 64; in a sparse model (sparse_group not 0), a multiple of 4 and at
+/// most 128; in a sparse model under `expanded`, a multiple of 8, at most 64. `scales` are read by
+/// a model that is scaled. This function is the definition: faster kernels must give the same bits.
 template <class Code, class Trace = NoTrace>
 constexpr std::uint64_t dot(const DotModel& model, const DotTypes& types, const Code* a,
                             const Code* b, int k, std::uint64_t c, const Trace& trace = {},
                             const DotScales& scales = {}) {
   if (model.sparse_group == 0) return dense_dot(model, types, a, b, k, c, trace, scales);
-  std::uint32_t kept_a[32]{};
-  std::uint32_t kept_b[32]{};
+  std::uint32_t kept_a[64]{};
+  std::uint32_t kept_b[64]{};
   keep_half(a, b, k, model.sparse_group, kept_a, kept_b);
   const auto place = [&](int i) {
     const int half = model.sparse_group / 2;

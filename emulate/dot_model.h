@@ -113,11 +113,12 @@ struct DotModel {
   bool descending = false;   ///< products are added highest k first; not in pairwise or integers
   bool c_last = false;       ///< the sum begins at +0; c is added at the end, to nearest
   bool through_f32 = false;  ///< sums are binary32, converted to d at the end, to nearest
-  int sparse_group = 0;      ///< half of each such run of a takes part (sparse.h); 0: all of a
-  IntegerModel integer{};    ///< for exact_integer
-  EdgeRules edges{};         ///< for fused blocks
-  WgmmaScales scales{};      ///< for wgmma
-  BlockScaling scaling{};    ///< for fused blocks
+  /// Half of each such run of a takes part, in one of 8 by pairs (sparse.h); 0: all of a.
+  int sparse_group = 0;
+  IntegerModel integer{};  ///< for exact_integer
+  EdgeRules edges{};       ///< for fused blocks
+  WgmmaScales scales{};    ///< for wgmma
+  BlockScaling scaling{};  ///< for fused blocks
 
   friend constexpr bool operator==(const DotModel&, const DotModel&) = default;
 };

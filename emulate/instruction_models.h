@@ -34,6 +34,7 @@ struct ModelRow {
   DotModel model;
   int only_k = 0;         ///< the instruction's k, of a sparse one half its k; 0: every k
   bool unlike_c = false;  ///< only instructions whose c and d have different types
+  ScaledKind kind = ScaledKind::none;
 };
 
 namespace detail {
@@ -79,6 +80,19 @@ inline constexpr DotModel m8n8k4{.recipe = Recipe::fma_chain,
 inline constexpr DotModel pairs{.recipe = Recipe::pairwise};
 /// Integer operands: exact sums in 32 bits.
 inline constexpr DotModel exact_integer{.recipe = Recipe::exact_integer};
+/// Scales of blocks, each of a run of `share` products that are multiplied by it one by one: as
+/// without scales.
+constexpr DotModel scaled_products(int share) {
+  DotModel out = to_f32(32, 25);
+  out.scaling = {share, e8m0, 0};
+  return out;
+}
+/// Scales of blocks of e2m1: groups of 16 products are added before they are scaled (scaled_sum.h).
+constexpr DotModel scaled_groups(int share, const Format& scales) {
+  DotModel out{Recipe::fused_block, 64, 35, -139, binary32, Rounding::toward_zero};
+  out.scaling = {share, scales, 16};
+  return out;
+}
 /// DMMA, the binary64 instruction: a chain of fma.
 inline constexpr DotModel dmma{Recipe::fma_chain, 1, 0, 0, binary64, Rounding::ties_to_even};
 
@@ -124,6 +138,16 @@ inline constexpr std::array model_rows{
     ModelRow{mma_only, 80, 120, OperandSet::int4, s32, detail::exact_integer},
     ModelRow{mma_only, 80, 120, OperandSet::only_b1, s32, detail::exact_integer},
     ModelRow{warp, 80, 120, OperandSet::only_f64, binary64, detail::dmma},
+    ModelRow{mma_and_tcgen05, 100, 120, OperandSet::f8f6f4, binary32, detail::scaled_products(32),
+             0, false, ScaledKind::mxf8f6f4},
+    ModelRow{mma_and_tcgen05, 100, 120, OperandSet::only_e2m1, binary32,
+             detail::scaled_groups(32, e8m0), 0, false, ScaledKind::mxf4},
+    ModelRow{mma_and_tcgen05, 100, 120, OperandSet::only_e2m1, binary32,
+             detail::scaled_groups(32, e8m0), 0, false, ScaledKind::mxf4nvf4_2x},
+    ModelRow{mma_and_tcgen05, 100, 120, OperandSet::only_e2m1, binary32,
+             detail::scaled_groups(16, ue4m3), 0, false, ScaledKind::mxf4nvf4_4x},
+    ModelRow{mma_and_tcgen05, 100, 120, OperandSet::only_e2m1, binary32,
+             detail::scaled_groups(16, e8m0), 0, false, ScaledKind::mxf4nvf4_4x_e8m0},
 };
 
 }  // namespace binade

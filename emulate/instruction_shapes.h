@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which Tensor Core instructions there are on NVIDIA's architectures: families, shapes and types of
-// the PTX ISA 9.0, without block scales. tensor_core.h says what they compute. Of the integer
-// forms, only mma.m16n8 (of 4 and 1 bits with the larger k) and dense wgmma of 8 bits are here; the
-// others have the same arithmetic in other shapes.
+// the PTX ISA 9.0, and mma's 4X of ue8m0 of 9.1. tensor_core.h says what they compute. Of the
+// integer forms, only mma.m16n8 (of 4 and 1 bits with the larger k) and dense wgmma of 8 bits are
+// here; the others have the same arithmetic in other shapes. Not here, as nothing is published of
+// their sums: the sparse forms of tcgen05, and k96 of kind::mxf4 and mxf4nvf4 on sm_103.
 //
 //     mma.m16n8k32.f32.e4m3.e5m2.f32         D = A · B + C
 //     shape m, n, k; types of D, A, B, C     D and C are m × n, A is m × k, B is k × n
@@ -54,12 +55,40 @@ constexpr std::string_view type_name(const Format& f) {
   return "?";
 }
 
+/// PTX's kinds of instructions that multiply by scales of blocks: D = (A · SA) · (B · SB) + C. The
+/// kinds of scale_vec::NX take N scales of each row of A and of each column of B, each of which is
+/// that of a run of k / N elements.
+enum class ScaledKind : std::uint8_t {
+  none,
+  mxf8f6f4,
+  mxf4,
+  mxf4nvf4_2x,
+  mxf4nvf4_4x,
+  mxf4nvf4_4x_e8m0,
+};
+struct ScaledKindName {
+  std::string_view kind;    ///< after "kind::"
+  std::string_view vector;  ///< after "scale_vec::"
+  std::string_view type;    ///< PTX's name of the scales' type
+  int count = 0;            ///< N, scales of a row in one instruction
+};
+inline constexpr std::array<ScaledKindName, 6> scaled_kinds{{{},
+                                                             {"mxf8f6f4", "1X", "ue8m0", 1},
+                                                             {"mxf4", "2X", "ue8m0", 2},
+                                                             {"mxf4nvf4", "2X", "ue8m0", 2},
+                                                             {"mxf4nvf4", "4X", "ue4m3", 4},
+                                                             {"mxf4nvf4", "4X", "ue8m0", 4}}};
+constexpr const ScaledKindName& name_of(ScaledKind kind) {
+  return scaled_kinds[static_cast<std::size_t>(kind)];
+}
+
 /// A set of types from which a's and b's are each chosen.
 enum class OperandSet : std::uint8_t {
   only_f16,
   only_bf16,
   only_tf32,
   fp8,
+  only_e2m1,
   f8f6f4,
   only_f64,
   int8,
@@ -74,6 +103,7 @@ constexpr bool contains(OperandSet set, const Format& f) {
     case OperandSet::only_bf16: return f == bfloat16;
     case OperandSet::only_tf32: return f == tf32;
     case OperandSet::fp8: return f == e4m3 || f == e5m2;
+    case OperandSet::only_e2m1: return f == e2m1;
     case OperandSet::f8f6f4: return f == e4m3 || f == e5m2 || f == e3m2 || f == e2m3 || f == e2m1;
     case OperandSet::only_f64: return f == binary64;
     case OperandSet::int8: return f == s8 || f == u8;
@@ -104,7 +134,7 @@ enum class AddendRule : std::uint8_t {
 };
 
 /// The shapes m × n × k of a family for a set of operand types, n from n_first to n_last in steps
-/// of n_step. m = 0 stands for tcgen05's rule (is_shape).
+/// of n_step. m = 0 stands for tcgen05's rules (is_shape).
 struct ShapeRow {
   Family family;
   int first_sm;  ///< oldest architecture; later ones have it if they have the family
@@ -112,11 +142,24 @@ struct ShapeRow {
   OperandSet operands;
   bool d_f16, d_f32;  ///< whether d can be f16, f32
   AddendRule addend;
+  ScaledKind kind = ScaledKind::none;
 };
+
+namespace detail {
+
+/// The shapes of instructions with scales of blocks: of mma on sm_120, and of tcgen05.
+constexpr ShapeRow scaled_mma(Family family, int k, OperandSet operands, ScaledKind kind) {
+  return {family, 120, 16, 8, 8, 8, k, operands, false, true, AddendRule::same, kind};
+}
+constexpr ShapeRow scaled_tcgen05(int k, OperandSet operands, ScaledKind kind) {
+  return {Family::tcgen05, 100, 0, 8, 256, 8, k, operands, false, true, AddendRule::none, kind};
+}
+
+}  // namespace detail
 
 /// The table. For example, {mma, 89, 16, 8, 8, 8, 32, fp8, true, true, same} says that sm_89 and
 /// later have mma.m16n8k32 of FP8 operands with d in f16 or f32 and c of the same type as d.
-inline constexpr std::array<ShapeRow, 48> shape_rows{{
+inline constexpr std::array<ShapeRow, 63> shape_rows{{
     {Family::mma, 70, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
     {Family::mma, 75, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
     {Family::mma, 80, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
@@ -165,6 +208,21 @@ inline constexpr std::array<ShapeRow, 48> shape_rows{{
     {Family::mma, 80, 16, 8, 8, 8, 256, OperandSet::only_b1, false, false, AddendRule::same},
     {Family::wgmma, 90, 64, 32, 256, 16, 32, OperandSet::int8, false, false, AddendRule::none},
     {Family::wgmma, 90, 64, 8, 24, 8, 32, OperandSet::int8, false, false, AddendRule::none},
+    detail::scaled_mma(Family::mma, 32, OperandSet::f8f6f4, ScaledKind::mxf8f6f4),
+    detail::scaled_mma(Family::mma, 64, OperandSet::only_e2m1, ScaledKind::mxf4),
+    detail::scaled_mma(Family::mma, 64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
+    detail::scaled_mma(Family::mma, 64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
+    detail::scaled_mma(Family::mma, 64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x_e8m0),
+    detail::scaled_mma(Family::mma_sp, 64, OperandSet::f8f6f4, ScaledKind::mxf8f6f4),
+    detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4),
+    detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
+    detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
+    detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x_e8m0),
+    detail::scaled_tcgen05(32, OperandSet::f8f6f4, ScaledKind::mxf8f6f4),
+    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4),
+    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
+    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
+    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x_e8m0),
 }};
 
 /// Returns whether an architecture has the instructions of a row.
@@ -173,10 +231,12 @@ constexpr bool has(const Architecture& on, const ShapeRow& row) {
 }
 
 /// Returns whether a row has a shape. For tcgen05 (m = 0 in the table), m is 64, or m is 128 or 256
-/// and n is a multiple of 16.
+/// and n is a multiple of 16; with scales of blocks, m is 128, or m is 256 and n is a multiple of
+/// 16.
 constexpr bool is_shape(const ShapeRow& row, int m, int n, int k) {
   const bool n_fits = n >= row.n_first && n <= row.n_last && n % row.n_step == 0;
-  const bool tcgen05_m = m == 64 || ((m == 128 || m == 256) && n % 16 == 0);
+  const int narrow_m = row.kind == ScaledKind::none ? 64 : 128;  // m that every n goes with
+  const bool tcgen05_m = m == narrow_m || ((m == 128 || m == 256) && n % 16 == 0);
   return k == row.k && n_fits && (row.m == 0 ? tcgen05_m : m == row.m);
 }
 

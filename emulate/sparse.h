@@ -11,28 +11,38 @@
 //     a            0 0 0 7     0, 7     0, 3
 //     a            5 6 7 0     5, 6     0, 1     (7 is lost)
 //     b            b0 … b3              the elements of b at the kept positions
+//
+// mma.sp of kind::mxf4 and mxf4nvf4 keeps two of the four pairs of each 8 elements; a pair is kept
+// if either of its elements is not zero.
 #pragma once
 
 #include <cstdint>
 
 namespace binade {
 
+/// The size of the groups in which pairs of elements are kept.
+inline constexpr int sparse_group_of_pairs = 8;
+
 /// Returns the position in a group of `size` encodings of kept element number `which`. size / 2
 /// elements are kept and numbered by position.
 template <class Code>
 constexpr int kept_position(const Code* group, int size, int which) {
-  const int keep = size / 2;
+  const int width = size == sparse_group_of_pairs ? 2 : 1;
+  const int units = size / width, keep = units / 2;
+  const auto is_zero = [&](int unit) {
+    return group[unit * width] == 0 && group[unit * width + width - 1] == 0;
+  };
   int nonzero = 0;
-  for (int i = 0; i < size; ++i) nonzero += group[i] != 0 ? 1 : 0;
+  for (int i = 0; i < units; ++i) nonzero += is_zero(i) ? 0 : 1;
   int fill = nonzero < keep ? keep - nonzero : 0;  // zeros that are kept: the first ones
   int seen = 0;
-  for (int i = 0; i < size; ++i) {
-    const bool zero = group[i] == 0;
+  for (int i = 0; i < units; ++i) {
+    const bool zero = is_zero(i);
     if (zero && fill == 0) continue;
     fill -= zero ? 1 : 0;
-    if (seen++ == which) return i;
+    if (seen++ == which / width) return i * width + which % width;
   }
-  return 0;
+  return which % width;
 }
 
 /// Copies the kept elements of a row of k elements, and the elements of b beside them: k / 2 of

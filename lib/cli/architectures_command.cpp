@@ -31,7 +31,7 @@ struct ArchitecturesOptions {
 
 std::string text_of_names(const Architecture& on) {
   std::string out;
-  for (const Instruction& x : recorded_instructions(on.sm)) out += instruction_name(x) + "\n";
+  for (const Instruction& x : instruction_forms(on.sm)) out += instruction_name(x) + "\n";
   const bool any_n = on.families.wgmma || on.families.tcgen05;
   return out + (any_n ? "wgmma and tcgen05 also with every smaller legal n\n" : "");
 }

@@ -70,7 +70,7 @@ std::vector<std::string> instruction_words() {
   static const std::vector<std::string> all = [] {  // once, since several options take them
     std::vector<std::string> words;
     for (const Architecture& on : architectures) {
-      for (const Instruction& x : recorded_instructions(on.sm)) {
+      for (const Instruction& x : instruction_forms(on.sm)) {
         words.push_back(instruction_name(x));
       }
     }

@@ -82,6 +82,12 @@ std::string cuda_text(int version) {
 }  // namespace
 
 std::vector<Instruction> recorded_instructions(int sm) {
+  std::vector<Instruction> out = instruction_forms(sm);
+  std::erase_if(out, [](const Instruction& x) { return x.kind != ScaledKind::none; });
+  return out;
+}
+
+std::vector<Instruction> instruction_forms(int sm) {
   std::vector<Instruction> out;
   for (const Instruction& x : instructions_of(sm)) {
     out.push_back(x);

@@ -28,7 +28,7 @@ constexpr Aspects nan_bits_of_f64 = bits_of_aspects(Aspect::specials);
 /// decides. The first row that fits an instruction and an aspect counts.
 struct Claim {
   Families families;
-  int first_sm, last_sm;  ///< architectures, as told_as() gives them
+  int first_sm, last_sm;  ///< architectures, as told_as() gives them; or one by its own name
   Aspects aspects;
   Evidence evidence;
   std::string_view source;
@@ -38,6 +38,10 @@ struct Claim {
 constexpr std::string_view both = "MMA-Sim 2.1, MATLAB-tensor-core";
 constexpr std::string_view mma_sim = "MMA-Sim 2.1";
 constexpr std::string_view signs_differ = "MMA-Sim 2.1: +0, as here; MATLAB-tensor-core: -0";
+/// Words that a B200 gave for tcgen05.mma, in a public project that holds its model against some 46
+/// million dots of that GPU; the words themselves are compared by tests/emulate/scaled_words_test.
+constexpr std::string_view words_of_b200 = "MMA-Sim 2.1, words of a B200 (sf-tensor/tcgen05)";
+constexpr Families tcgen05_only{.tcgen05 = true};
 
 bool fused(const Instruction& x) { return is_fused(x.model); }
 bool is_integer_sum(const Instruction& x) { return x.model.recipe == Recipe::exact_integer; }
@@ -51,6 +55,13 @@ bool has_narrow_c(const Instruction& x) {
   return is_fused(x.model) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
 }
 bool any(const Instruction&) { return true; }
+bool scaled(const Instruction& x) { return is_scaled(x.model); }
+bool scaled_e2m1(const Instruction& x) {
+  return is_scaled(x.model) && x.types.a == e2m1 && x.types.b == e2m1;
+}
+bool unscaled_fused(const Instruction& x) { return fused(x) && !is_scaled(x.model); }
+bool is_bf16(const Instruction& x) { return fused(x) && x.types.a == bfloat16; }
+bool is_mxfp8(const Instruction& x) { return x.kind == ScaledKind::mxf8f6f4 && !scaled_e2m1(x); }
 
 /// The architectures for which somebody read the machine code of ptxas 13.0.
 constexpr std::array read_machine_code{75, 80, 86, 89, 90, 100, 120};
@@ -67,6 +78,19 @@ int told_as(int sm) {
 /// has no Turing, no FP8 into binary16 and no c of another type than d, and says nothing about the
 /// bits of NaNs.
 const Claim claims[]{
+    {mma_and_tcgen05, 110, 110, bits_of_aspects(Aspect::ordinary), Evidence::open,
+     "as sm_100; 73 728 words that a user of a Thor published: F 25, L 16", is_bf16},
+    {mma_and_tcgen05, 110, 110, bits_of_aspects(Aspect::ordinary), Evidence::open,
+     "as sm_100; 73 728 words that a user of a Thor published: F 25", is_mxfp8},
+    {mma_and_tcgen05, 100, 120, signs, Evidence::open,
+     "published models differ where c alone is -0: +0, as here; or -0", scaled},
+    {tcgen05_only, 100, 100, bits_of_aspects(Aspect::ordinary), Evidence::paper, words_of_b200,
+     scaled_e2m1},
+    {mma_and_tcgen05, 100, 120, every_aspect, Evidence::paper, mma_sim, scaled},
+    {tcgen05_only, 100, 100,
+     bits_of_aspects(Aspect::ordinary, Aspect::zero_operands, Aspect::specials, Aspect::subnormals,
+                     Aspect::signs_of_zero),
+     Evidence::paper, words_of_b200, unscaled_fused},
     {warp, 70, 70, every_aspect, Evidence::open, "as sm_75", is_narrowed},
     {every_family, 80, 120, every_aspect, Evidence::paper, "PTX ISA 9.0", is_integer_sum},
     {every_family, 80, 120, nan_bits_of_f64, Evidence::open, "as sm_90", is_double},
@@ -223,8 +247,9 @@ void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
   }
   const int told = told_as(x.sm);
   for (const Claim& row : claims) {
-    const bool fits = row.families.contains(x.family) && told >= row.first_sm &&
-                      told <= row.last_sm &&
+    const bool own = row.first_sm == x.sm && row.last_sm == x.sm;
+    const bool meant_here = own || (told >= row.first_sm && told <= row.last_sm);
+    const bool fits = row.families.contains(x.family) && meant_here &&
                       (row.aspects >> static_cast<unsigned>(aspect) & 1) != 0;
     if (!fits || !row.meant(x)) continue;
     cell.evidence = row.evidence;

@@ -25,7 +25,11 @@ Json json_of_model(const DotModel& m) {
           {"rounding", rounds ? Json(rounding_name(m.rounding)) : nullptr},
           {"c_last", m.c_last},
           {"through_f32", m.through_f32},
-          {"sparse_group", m.sparse_group}};
+          {"sparse_group", m.sparse_group},
+          {"scaling", is_scaled(m) ? Json{{"share", m.scaling.share},
+                                          {"format", spec_of(m.scaling.format)},
+                                          {"group", m.scaling.group}}
+                                   : Json()}};
 }
 
 Json json_of_knowledge(const Knowledge& known) {

@@ -16,8 +16,10 @@
 namespace binade {
 namespace {
 
-constexpr std::array<std::string_view, 9> operand_names{"f16", "bf16", "tf32", "fp8", "f8f6f4",
-                                                        "f64", "int8", "int4", "b1"};
+constexpr std::array<std::string_view, 10> operand_names{"f16",    "bf16", "tf32", "fp8",  "e2m1",
+                                                         "f8f6f4", "f64",  "int8", "int4", "b1"};
+/// The columns of the types and of the shapes.
+constexpr std::size_t types_width = 17, shapes_width = 23;
 constexpr std::array<std::string_view, 4> letters{"H", "M", "P", "?"};
 
 std::string_view letter_of(const KnownAspect& known) {
@@ -205,7 +207,9 @@ std::string shapes_text(const InstructionGroup& group) {
     out += fmt::format("{}{}", out.empty() ? "" : ", ", family_names[i]);
     for (const int k : depths) out += fmt::format(" k{}", k);
   }
-  return out;
+  const Instruction& one = group.instructions.front();
+  if (!is_scaled(one.model)) return out;
+  return out + fmt::format(" {}/{}", name_of(one.kind).type, one.model.scaling.share);
 }
 
 std::string types_text(const InstructionGroup& group) {
@@ -242,14 +246,15 @@ std::string rounded_text(const Instruction& x) {
 std::string overview_text(int sm) {
   const Architecture* on = find_architecture(sm);
   std::string out = head_of(*on) + "\n";
-  out += fmt::format("  {:<17}{:<23}{:>3}{:>4}{:>6}  {:<12}", "a, b → d", "instructions", "L", "F",
-                     "floor", "rounded");
+  out += "  " + left_aligned("a, b → d", types_width) + left_aligned("instructions", shapes_width) +
+         fmt::format("{:>3}{:>4}{:>6}  {:<12}", "L", "F", "floor", "rounded");
   for (const AspectRow& row : aspects) out += " " + std::string(row.brief);
   out += "\n";
   for (const InstructionGroup& group : groups_of(sm)) {
     const Instruction& x = group.instructions.front();
-    out += "  " + left_aligned(types_text(group), 17) + left_aligned(shapes_text(group), 23) +
-           numbers_text(x.model) + "  " + left_aligned(rounded_text(x), 12);
+    out += "  " + left_aligned(types_text(group), types_width) +
+           left_aligned(shapes_text(group), shapes_width) + numbers_text(x.model) + "  " +
+           left_aligned(rounded_text(x), 12);
     for (std::size_t i = 0; i < aspect_count; ++i) {
       const KnownAspect& cell = group.known[i];
       const std::string_view mark = letter_of(cell);
@@ -265,7 +270,8 @@ std::string overview_text(int sm) {
 std::string overview_legend() {
   std::string out = R"(
 L: products in one fused sum; longer k are chains of them. F: bits kept below the largest exponent, which is at least
-the floor. cut: toward zero. + c: sums begin at +0, c is added at the end. f16: sums in f32 become f16 at the end.
+the floor. ue8m0/32: times scales of this type, one of a and one of b for each 32 products. cut: toward zero. + c: sums
+begin at +0, c is added at the end. f16: sums in f32 become f16 at the end.
 H hardware: recorded rows exclude every other rule that is asked about; h: some of them. M machine code: ptxas makes it
 of known instructions. P paper: published models agree. ? open: by analogy, or publications differ. ·: no operands can
 touch it. --evidence tells in full. What ptxas makes of other instructions (FP8 mma on sm_90 and sm_100, m8n8k4 of f16

@@ -21,7 +21,8 @@ struct InstructionGroup {
 /// hold only the widest n of each m.
 std::vector<InstructionGroup> groups_of(int sm);
 
-/// Returns the instructions of a group: "mma k8 k16, wmma k16".
+/// Returns the instructions of a group: "mma k8 k16, wmma k16"; with the scales that products
+/// share, "mma k64 ue4m3/16".
 std::string shapes_text(const InstructionGroup& group);
 /// Returns the types of a group: "f16 → f32", "fp8 → f16", "f16, c f32 → f16".
 std::string types_text(const InstructionGroup& group);

@@ -12,12 +12,17 @@ namespace {
 /// Returns the number of products that take part in the sum.
 int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
 
-int products_quantum(const DotTypes& t) { return t.a.quantum_exponent() + t.b.quantum_exponent(); }
+/// Returns the exponent of the lowest bit of a product, with its scales.
+int products_quantum(const Instruction& x) {
+  const int scales = is_scaled(x.model) ? 2 * x.model.scaling.format.quantum_exponent() : 0;
+  return x.types.a.quantum_exponent() + x.types.b.quantum_exponent() + scales;
+}
 
 /// Returns an exponent above those of all products of an instruction and of their sum.
 int above_products(const Instruction& x) {
   const int carry = bit_width(static_cast<std::uint64_t>(kept_k(x)));
-  return x.types.a.emax() + x.types.b.emax() + 2 + carry;
+  const int scales = is_scaled(x.model) ? 2 * x.model.scaling.format.emax() + 2 : 0;
+  return x.types.a.emax() + x.types.b.emax() + scales + 2 + carry;
 }
 
 /// Returns whether c is a term of the sum.
@@ -38,7 +43,7 @@ DotTypes inner_types(const Instruction& x) {
 int lowest_bit(const Instruction& x) {
   const int f = x.model.fraction_bits;
   const int of_c = std::max(x.types.c.quantum_exponent(), inner_types(x).c.emin() - f);
-  const int of_products = std::max(products_quantum(x.types), x.model.exponent_floor - f);
+  const int of_products = std::max(products_quantum(x), x.model.exponent_floor - f);
   return sums_c(x.model) ? std::min(of_c, of_products) : of_products;
 }
 
@@ -55,7 +60,7 @@ bool has_blocks(const Instruction& x) {
 bool has_subnormals(const Instruction& x) {
   const int of_c = x.types.c.quantum_exponent();
   const bool by_c = !x.model.scales.without_c && of_c < x.types.d.emin();
-  return by_c || products_quantum(x.types) < x.types.d.emin();
+  return by_c || products_quantum(x) < x.types.d.emin();
 }
 
 /// Returns whether a product of zero can cut bits of other terms, if a zero has these exponents in
@@ -67,7 +72,7 @@ bool zero_shows(const Instruction& x, int in_a, int in_b) {
 
 /// Returns whether a floor cuts bits of products. A c other than zero lies above every floor.
 bool floor_shows(const Instruction& x, int floor) {
-  return products_quantum(x.types) < floor - x.model.fraction_bits;
+  return products_quantum(x) < floor - x.model.fraction_bits;
 }
 
 /// Returns whether a sum of finite terms can leave the range of `d`; if c is large, half its ulp is
@@ -115,6 +120,18 @@ const ChangedRule of_fused[]{
        return true;
      }},
     {Aspect::ordinary, "c with the products", "", c_in_its_turn},
+    {Aspect::ordinary, "products scaled one by one", "",
+     [](DotModel& m, const Instruction&) {
+       const bool grouped = m.scaling.group != 0;
+       m.scaling.group = 0;
+       return grouped;
+     }},
+    {Aspect::ordinary, "groups of 4", "",
+     [](DotModel& m, const Instruction&) {
+       const bool grouped = m.scaling.group != 0;
+       if (grouped) m.scaling.group = 4;
+       return grouped;
+     }},
     {Aspect::chaining, "one block", "",
      [](DotModel& m, const Instruction& x) {
        if (m.recipe == Recipe::fused_block) m.block = kept_k(x);
@@ -134,6 +151,7 @@ const ChangedRule of_fused[]{
      }},
     {Aspect::zero_operands, "zero_raises single", "MMA-Sim v1",
      [](DotModel& m, const Instruction& x) {
+       if (is_scaled(m)) return false;  // nobody says what a zero's scales would count for
        m.edges.zero_raises = ZeroRaises::single;
        return zero_shows(x, binary32.emin(), binary32.emin());
      }},
@@ -142,7 +160,7 @@ const ChangedRule of_fused[]{
        const DotTypes t = inner_types(x);
        const bool other = t.a.emin() != binary32.emin() || t.b.emin() != binary32.emin();
        // otherwise it is the rule "zero_raises single"
-       if (other) m.edges.zero_raises = ZeroRaises::emin;
+       if (other && !is_scaled(m)) m.edges.zero_raises = ZeroRaises::emin;
        return zero_shows(x, t.a.emin(), t.b.emin());
      }},
     {Aspect::specials, "NaN 7FC00000 or 7E00", "",
@@ -211,7 +229,7 @@ const ChangedRule of_fused[]{
        // more bits of the products are kept.
        const bool narrow = sums_c(m) && x.types.c != x.types.d && fits_in(x.types.c, x.types.d);
        m.edges.narrow_c = narrow;
-       return narrow && products_quantum(x.types) < x.types.c.emin() - m.fraction_bits;
+       return narrow && products_quantum(x) < x.types.c.emin() - m.fraction_bits;
      }},
 };
 
@@ -303,7 +321,19 @@ const SeenRule of_integer_sums[]{
     {Aspect::ordinary, "d is not c", always, [](const SeenRow& row) { return row.c != row.d; }},
 };
 
+const SeenRule of_scaled_sums[]{
+    {Aspect::zero_operands, "a product of zero", always,
+     [](const SeenRow& row) {
+       bool out = false;
+       for (int i = 0; i < row.how.k; ++i) {
+         out = out || kind_of_bits(row.a[i], row.how.types.a) == Kind::zero;
+       }
+       return out;
+     }},
+};
+
 std::span<const SeenRule> seen_rules(const DotModel& model) {
+  if (is_scaled(model)) return of_scaled_sums;
   if (is_fused(model) && !goes_on(model)) return {};
   if (model.recipe == Recipe::exact_integer) return of_integer_sums;
   return of_operations;

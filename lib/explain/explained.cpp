@@ -46,14 +46,14 @@ ExplainedOperands row_of(const Dots& dots, const Instruction& instruction, const
 ExplainedOperands recorded(const OneDot& options) {
   const RecordingInfo info = read_recording_info(options.recording);
   const Instruction own =
-      parse_instruction(info.instruction, parse_architecture(info.architecture));
+      parse_instruction_of_rows(info.instruction, parse_architecture(info.architecture));
   ExplainedOperands out =
       row_of(read_recording(options.recording, own), own, options, options.recording);
   const DotOptions& dots = options.dots;
   if (dots.architecture.empty() && dots.instruction.empty()) return out;
   const int sm = dots.architecture.empty() ? own.sm : parse_architecture(dots.architecture);
   out.instruction =
-      parse_instruction(dots.instruction.empty() ? info.instruction : dots.instruction, sm);
+      parse_instruction_of_rows(dots.instruction.empty() ? info.instruction : dots.instruction, sm);
   if (out.instruction.types != own.types || out.instruction.k != own.k) {
     throw error_in(options.recording, "rows of " + instruction_name(own),
                    instruction_name(out.instruction) + " takes other types or another K");

@@ -45,6 +45,11 @@ std::uint64_t start_of_sum(const GemmModel& g, const GemmElement<std::uint64_t>&
 
 void check_order_for_device(const GemmModel& model) {
   const Accumulation& sum = model.sum;
+  if (is_scaled(model.model)) {
+    throw Error(
+        "a device takes no scales of blocks; leave --device and --emulated out, and D is computed "
+        "here");
+  }
   const char* const option = sum.order != KOrder{}     ? "--k-order"
                              : sum.promote_every != 0  ? "--promote-every"
                              : sum.splits[0].parts > 1 ? "--split"

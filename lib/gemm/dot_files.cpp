@@ -76,7 +76,7 @@ Dots read_dots(const DotFiles& files, const Instruction& instruction) {
 }
 
 Instruction instruction_of(const DotOptions& o) {
-  return parse_instruction(o.instruction, parse_architecture(o.architecture));
+  return parse_instruction_of_rows(o.instruction, parse_architecture(o.architecture));
 }
 
 DotFiles files_of(const DotOptions& o) {

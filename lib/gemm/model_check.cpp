@@ -20,8 +20,10 @@ namespace {
 constexpr int most_split_parts = 4096, most_split_parts_together = 1 << 26,
               most_split_round = 1 << 30;
 constexpr int most_split_run = 1 << 20, most_order_group = 64, most_instruction_k = 256;
-/// The most products of an instruction that takes half of them at a time (emulate/dot.h).
-constexpr int most_halved_k = 64;
+/// The most products of an instruction that takes half of them at a time, and of which half are
+/// left out (emulate/dot.h).
+constexpr int most_expanded_k = 64;
+constexpr int most_sparse_k = 128;
 /// With more kept bits the sum of a fused block would not fit into 64 bits.
 constexpr int most_fraction_bits = 52;
 
@@ -82,7 +84,9 @@ void check_instruction(const GemmModel& g) {
   const bool halves = m.recipe == Recipe::expanded || m.sparse_group != 0;
   const bool both = m.recipe == Recipe::expanded && m.sparse_group != 0;
   const int multiple = both ? 8 : halves || m.recipe == Recipe::pairwise ? 4 : 1;
-  const int most = halves ? most_halved_k : most_instruction_k;
+  const int most = m.recipe == Recipe::expanded ? most_expanded_k
+                   : m.sparse_group != 0        ? most_sparse_k
+                                                : most_instruction_k;
   if (g.k % multiple != 0 || g.k > most) {
     throw Error("GemmModel: k is " + std::to_string(g.k) + "; " +
                 (m.sparse_group != 0 ? "sparse " : "") + std::string(recipe_name(m.recipe)) +

@@ -42,6 +42,7 @@ struct Parsed {
   IntegerModel integer;
   WgmmaScales scales;
   DotTypes types;
+  ScaledKind kind = ScaledKind::none;
 };
 
 /// A suffix of a name of wgmma, which has at most one of them.
@@ -72,6 +73,29 @@ std::optional<Family> take_family(std::string_view& name) {
   return static_cast<Family>(row - family_names.begin());
 }
 
+/// The words of a name between its shape and its types, with what stands before the kind's own.
+constexpr std::string_view kind_word = "kind::";
+constexpr std::string_view scales_word = "block_scale";
+constexpr std::string_view vector_word = "scale_vec::";
+
+/// Removes a kind with scales of blocks and the scales' type from the words of a name, of which the
+/// first is the shape. Returns nothing if the words begin a kind that PTX does not have.
+std::optional<ScaledKind> take_kind(std::vector<std::string_view>& parts) {
+  if (!parts[1].starts_with(kind_word)) return ScaledKind::none;
+  constexpr std::size_t words = 3;
+  for (std::size_t i = 1; i < scaled_kinds.size() && parts.size() > words + 1; ++i) {
+    const ScaledKindName& row = scaled_kinds[i];
+    const bool same = parts[1].substr(kind_word.size()) == row.kind && parts[2] == scales_word &&
+                      parts[3].starts_with(vector_word) &&
+                      parts[3].substr(vector_word.size()) == row.vector && parts.back() == row.type;
+    if (!same) continue;
+    parts.pop_back();
+    parts.erase(parts.begin() + 1, parts.begin() + 1 + words);
+    return static_cast<ScaledKind>(i);
+  }
+  return std::nullopt;
+}
+
 std::optional<Parsed> parse(std::string_view name) {
   Parsed out;
   const std::optional<Family> family = take_family(name);
@@ -91,6 +115,9 @@ std::optional<Parsed> parse(std::string_view name) {
   const std::optional<Shape> shape = parse_shape(parts[0]);
   if (!shape) return std::nullopt;
   out.shape = *shape;
+  const std::optional<ScaledKind> kind = take_kind(parts);
+  if (!kind || parts.size() < 4) return std::nullopt;
+  out.kind = *kind;
   for (const NamedRounding& row : roundings) {
     if (row.ptx.empty() || row.ptx != parts[1]) continue;
     out.rounding = row.rounding;
@@ -118,7 +145,7 @@ std::optional<Parsed> parse(std::string_view name) {
 
 std::optional<Instruction> found(const Parsed& x, int sm) {
   std::optional<Instruction> out =
-      find_instruction(x.family, sm, x.shape.m, x.shape.n, x.shape.k, x.types);
+      find_instruction(x.family, sm, x.shape.m, x.shape.n, x.shape.k, x.types, x.kind);
   if (out) {
     out->model.integer = x.integer;
     out->model.scales = x.scales;
@@ -147,8 +174,15 @@ std::string shape_words(const Instruction& x) {
   return ".m" + std::to_string(x.m) + "n" + std::to_string(x.n) + "k" + std::to_string(x.k);
 }
 
-/// Returns the part of a name that says a rounding other than to nearest, or .satfinite.
+/// Returns the part of a name that says a rounding other than to nearest, .satfinite, or a kind
+/// with scales of blocks.
 std::string qualifiers_of(const Instruction& x) {
+  if (x.kind != ScaledKind::none) {
+    const ScaledKindName& row = name_of(x.kind);
+    std::string out = ".";
+    out.append(kind_word).append(row.kind).append(".").append(scales_word).append(".");
+    return out.append(vector_word).append(row.vector);
+  }
   if (x.types.d == binary64 && x.model.rounding != Rounding::ties_to_even) {
     const auto row = std::ranges::find(roundings, x.model.rounding, &NamedRounding::rounding);
     return "." + std::string(row->ptx);
@@ -207,12 +241,22 @@ Instruction parse_instruction(std::string_view name, int sm) {
               listed(views));
 }
 
+Instruction parse_instruction_of_rows(std::string_view name, int sm) {
+  Instruction out = parse_instruction(name, sm);
+  if (out.kind == ScaledKind::none) return out;
+  throw Error(
+      printable(name) +
+      " multiplies by scales of blocks, and rows of a, b and c have none; binade gemm takes "
+      "them with --a-scale and --b-scale");
+}
+
 std::string instruction_name(const Instruction& x) {
   std::string out(family_names[static_cast<std::size_t>(x.family)]);
   out += shape_words(x) + qualifiers_of(x);
   for (const Format& f : {x.types.d, x.types.a, x.types.b}) out += "." + std::string(type_name(f));
   if (names_c(x.family)) out += "." + std::string(type_name(x.types.c));
   if (x.types.a == b1) out += x.model.integer.exclusive_or ? xor_popc : and_popc;
+  if (x.kind != ScaledKind::none) out += "." + std::string(name_of(x.kind).type);
   for (const NamedScale& row : scale_names) {
     if (x.model.scales.*row.set) out += row.text;
   }
@@ -231,7 +275,7 @@ std::string ptx_of(const Instruction& x) {
   const std::string shape = shape_words(x);
   const std::string qualifiers = qualifiers_of(x);
   const std::string types = own.substr(family.size() + shape.size() + qualifiers.size());
-  const bool narrow = is_narrow(x.types.a) || is_narrow(x.types.b);
+  const bool narrow = x.kind == ScaledKind::none && (is_narrow(x.types.a) || is_narrow(x.types.b));
   const std::string rest = (narrow ? ".kind::f8f6f4" : "") + qualifiers + types;
   switch (x.family) {
     case Family::mma: return "mma.sync.aligned" + shape + ".row.col" + rest;
@@ -246,7 +290,9 @@ std::string ptx_of(const Instruction& x) {
     case Family::wgmma_sp:
       return std::string("wgmma.mma_async") + (x.family == Family::wgmma_sp ? ".sp" : "") +
              ".sync.aligned" + shape + qualifiers + types;
-    case Family::tcgen05: return "tcgen05.mma.cta_group::1.kind::" + tcgen05_kind(x.types.a);
+    case Family::tcgen05:
+      return "tcgen05.mma.cta_group::1" +
+             (x.kind == ScaledKind::none ? ".kind::" + tcgen05_kind(x.types.a) : qualifiers);
   }
   return own;
 }
@@ -260,27 +306,38 @@ std::vector<Instruction> instructions_of(int sm) {
         types.c != types.d) {
       return;
     }
-    const auto found = find_instruction(row.family, sm, m, row.n_last, row.k, types);
+    const auto found = find_instruction(row.family, sm, m, row.n_last, row.k, types, row.kind);
     const auto same = [&](const Instruction& x) {
       return x.family == found->family && x.m == found->m && x.k == found->k &&
-             x.types == found->types;
+             x.types == found->types && x.kind == found->kind;
     };
     if (found && std::ranges::none_of(out, same)) out.push_back(*found);
   };
   for (const ShapeRow& row : shape_rows) {
     if (on == nullptr || !has(*on, row)) continue;
-    const std::vector<int> ms = row.m != 0 ? std::vector{row.m} : std::vector{64, 128, 256};
+    std::vector<int> ms{64, 128, 256};
+    if (row.kind != ScaledKind::none) ms = {128, 256};
+    if (row.m != 0) ms = {row.m};
+    std::vector<Format> operands;
+    for (const TypeName& type : type_names) {
+      if (contains(row.operands, type.format)) operands.push_back(type.format);
+    }
     for (const int m : ms) {
       for (const TypeName& d : type_names) {
         for (const TypeName& c : type_names) {
-          for (const TypeName& a : type_names) {
-            for (const TypeName& b : type_names)
-              add(row, m, {a.format, b.format, c.format, d.format});
+          for (const Format& a : operands) {
+            for (const Format& b : operands) add(row, m, {a, b, c.format, d.format});
           }
         }
       }
     }
   }
+  return out;
+}
+
+std::vector<Instruction> instructions_of_rows(int sm) {
+  std::vector<Instruction> out = instructions_of(sm);
+  std::erase_if(out, [](const Instruction& x) { return x.kind != ScaledKind::none; });
   return out;
 }
 

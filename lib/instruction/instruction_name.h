@@ -9,6 +9,9 @@
 //     mma.sp.m16n8k32.f32.f16.f16.f32     sparse; k counts the elements that are left out too
 //     wgmma.m64n8k16.f32.f16.f16.scale_d_0, .imm_scale_a_-1 or .imm_scale_b_-1: no c, minus a, minus b
 //     mma.m16n8k32.satfinite.s32.s8.u8.s32, mma.m16n8k256.s32.b1.b1.s32.xor.popc
+//     mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0
+//     tcgen05.m128n256k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.ue4m3
+//                                         with scales of blocks, whose type stands last
 //
 // Architectures are named sm_90, or 90.
 #pragma once
@@ -35,16 +38,24 @@ std::string architecture_range();
 /// the nearest names, or the architectures that have the instruction.
 Instruction parse_instruction(std::string_view name, int sm);
 
+/// Returns the same for an instruction whose dot products are asked for alone, with a, b and c.
+/// Throws Error, too, if the instruction multiplies by scales of blocks, which such rows do not
+/// have.
+Instruction parse_instruction_of_rows(std::string_view name, int sm);
+
 /// Returns the name that parse_instruction() reads.
 std::string instruction_name(const Instruction& instruction);
 
 /// Returns the instruction as PTX writes it: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32. For
-/// tcgen05 that is its kind only.
+/// tcgen05 that is its kind, and its scales' number, only.
 std::string ptx_of(const Instruction& instruction);
 
 /// Returns every instruction of an architecture in its plain form (rounding to nearest, no
 /// saturation, scales of 1, .and.popc); of wgmma, sparse or not, and tcgen05 only those with the
 /// largest n. Returns none for an unknown architecture.
 std::vector<Instruction> instructions_of(int sm);
+
+/// Returns those of them whose rows are dot products of a, b and c alone: without scales of blocks.
+std::vector<Instruction> instructions_of_rows(int sm);
 
 }  // namespace binade

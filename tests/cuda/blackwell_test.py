@@ -30,6 +30,8 @@ PLAIN = [f"{MMA}m16n8k32.row.col.kind::f8f6f4.{d}.{a}.{b}.{d}" for d in ["f32", 
          if not {a, b} <= {"e4m3", "e5m2"}]
 # Source, architecture, instructions that it must have, and what it must not have.
 CASES = [("blackwell.cu", "100a", TCGEN05, r"block_scale.*ue\dm\d"), ("blackwell.cu", "120a", SCALED, r"tcgen05\."),
+         ("blackwell.cu", "103a", TCGEN05, r"block_scale.*ue\dm\d"), ("blackwell.cu", "110a", TCGEN05, r"block_scale.*ue\dm\d"),
+         ("blackwell.cu", "121a", SCALED, r"tcgen05\."),
          ("blackwell.cu", "90a", [], r"tcgen05\.|block_scale"), ("blackwell.cu", "80", [], r"tcgen05\.|block_scale"),
          ("mma_instances.cu", "120a", PLAIN, r"block_scale")]
 

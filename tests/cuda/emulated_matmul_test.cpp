@@ -138,7 +138,7 @@ void check(const Instruction& how, int m, int n, int k, test::Random& random, To
 std::vector<Instruction> all_kinds() {
   std::vector<Instruction> out;
   for (const int sm : {70, 75, 80, 89, 90, 100, 120}) {
-    for (const Instruction& how : instructions_of(sm)) {
+    for (const Instruction& how : instructions_of_rows(sm)) {
       if (how.model.sparse_group != 0) continue;  // no K beyond one instruction's
       const bool there = std::any_of(out.begin(), out.end(), [&](const Instruction& x) {
         return x.model == how.model && x.types == how.types;

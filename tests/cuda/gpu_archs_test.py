@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 SCRIPT = sys.argv[1]
-KNOWN = [75, 80, 86, 89, 90, 100, 103, 120, 121]
+KNOWN = [75, 80, 86, 89, 90, 100, 103, 110, 120, 121]
 NONE_AT_HAND = "80 90a"
 
 

@@ -91,6 +91,39 @@ TEST_CASE("metadata of each group of each row are held once, by the lanes of sel
   }
 }
 
+TEST_CASE("each scale of each row and column is read once, whatever the selectors") {
+  const auto check = [](auto map, int lines, int count, int byte_id, int thread_id) {
+    std::set<std::pair<int, int>> held;
+    int bytes = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int byte = 0; byte < 4; ++byte) {
+        const ScalePlace place = map(lane, byte, count, byte_id, thread_id);
+        if (place.line < 0) continue;
+        REQUIRE((place.line < lines && place.number >= 0 && place.number < count));
+        held.insert({place.line, place.number});
+        ++bytes;
+      }
+    }
+    CHECK(held.size() == static_cast<std::size_t>(lines * count));
+    CHECK(bytes == lines * count);
+  };
+  for (const int count : {1, 2, 4}) {
+    for (int byte_id = 0; byte_id < 4; byte_id += count) {
+      for (int thread_id = 0; thread_id < 4; ++thread_id) {
+        CAPTURE(count);
+        CAPTURE(byte_id);
+        CAPTURE(thread_id);
+        check(place_of_scale_b, 8, count, byte_id, thread_id);
+        if (thread_id < 2) check(place_of_scale_a, 16, count, byte_id, thread_id);
+      }
+    }
+  }
+  // Lane 7 is the second of those that selector 1 names in the second four: row 9.
+  CHECK(place_of_scale_a(7, 3, 2, 2, 1).line == 9);
+  CHECK(place_of_scale_a(7, 3, 2, 2, 1).number == 1);
+  CHECK(place_of_scale_b(7, 1, 1, 1, 3).line == 1);
+}
+
 TEST_CASE("the places are those of the PTX ISA's figures") {
   // m16n8k16, 16 bits: lane 5 holds a0, a1 at row 1, columns 2 and 3; its register 3 at row 9, 10.
   CHECK(place_of_a(5, 0, 1, 2) == Place{1, 3});

@@ -25,7 +25,7 @@ TEST_CASE("every legal shape has a model on each of its architectures") {
           const DotTypes types{a.format, a.format, d.format, d.format};
           if (!takes(row, types.a, types.b, types.c, types.d)) continue;
           CAPTURE(std::string(a.name) + " to " + std::string(d.name));
-          CHECK(find_model(row.family, on, row.k, types).has_value());
+          CHECK(find_model(row.family, on, row.k, types, row.kind).has_value());
         }
       }
     }
@@ -44,7 +44,7 @@ TEST_CASE("every model of the table belongs to an instruction on its first and l
       CAPTURE(std::string(type_name(row.d)));
       CHECK(std::ranges::any_of(all, [&](const Instruction& x) {
         return row.families.contains(x.family) && contains(row.operands, x.types.a) &&
-               x.types.d == row.d && x.model == row.model;
+               x.types.d == row.d && x.model == row.model && x.kind == row.kind;
       }));
     }
   }
@@ -54,10 +54,31 @@ TEST_CASE("a model is one row: no two rows of the same types and model touch") {
   for (const ModelRow& x : model_rows) {
     for (const ModelRow& y : model_rows) {
       const bool same = x.operands == y.operands && x.d == y.d && x.model == y.model &&
-                        x.only_k == y.only_k && x.unlike_c == y.unlike_c;
+                        x.only_k == y.only_k && x.unlike_c == y.unlike_c && x.kind == y.kind;
       CHECK((&x == &y || !same));
     }
   }
+}
+
+TEST_CASE("each kind with scales of blocks has as many scales as its name says, of its type") {
+  std::size_t rows = 0;
+  for (const Architecture& on : architectures) {
+    for (const Instruction& x : instructions_of(on.sm)) {
+      CAPTURE(instruction_name(x));
+      CHECK(is_scaled(x.model) == (x.kind != ScaledKind::none));
+      if (!is_scaled(x.model)) continue;
+      const ScaledKindName& name = name_of(x.kind);
+      const bool sparse = x.family == Family::mma_sp;
+      CHECK(x.model.scaling.share * name.count == (sparse ? x.k / 2 : x.k));
+      CHECK(x.model.scaling.format == (name.type == "ue4m3" ? ue4m3 : e8m0));
+      CHECK(name.vector == std::to_string(name.count) + "X");
+      CHECK(on.like == (x.family == Family::tcgen05 ? 100 : 120));
+      CHECK(x.model.sparse_group == (!sparse ? 0 : name.kind == "mxf8f6f4" ? 4 : 8));
+      CHECK(x.model.block == (sparse ? x.k / 2 : x.k));
+      ++rows;
+    }
+  }
+  CHECK(rows == 2 * 58 + 3 * 2 * 29);  // mma and mma.sp on sm_120 and 121; m128 and m256 of tcgen05
 }
 
 TEST_CASE("an architecture that is like another has its instructions and models") {
@@ -114,6 +135,21 @@ TEST_CASE("block length, fraction bits and floor of every model are the publishe
       {"tcgen05.m128n64k32.f16.e3m2.e2m3", {100}, 32, 25, -21},
       {"mma.m16n8k32.f32.e4m3.e2m1.f32", {120}, 32, 25, -133},
       {"mma.m16n8k32.f16.e4m3.e4m3.f16", {120}, 32, 25, -21},
+      {"mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m1.f32.ue8m0",
+       {120},
+       32,
+       25,
+       -133},
+      {"mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+       {120},
+       64,
+       35,
+       -139},
+      {"tcgen05.m128n64k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.ue4m3",
+       {100},
+       64,
+       35,
+       -139},
   };
   for (const Architecture& on : architectures) {
     CAPTURE(on.sm);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words that a B200 gave for tcgen05.mma with block scales, public rows in ../shared/hw_vectors (or
-// the folder that BINADE_HW_VECTORS names): emulate/scaled_sum.h gives each of them. Of operands on
-// which published models differ it gives one of the answers.
-#include "emulate/dot.h"
+// the folder that BINADE_HW_VECTORS names): the table's instructions give each of them. Of operands
+// on which published models differ it gives one of the answers.
+#include "emulate/tensor_core.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -37,18 +38,28 @@ std::vector<std::uint8_t> codes_of(const Json& x) {
   return out;
 }
 
+/// The instruction of tcgen05 that a row names.
+Instruction instruction_of(const Json& row, int k) {
+  const std::string words = row.value("instruction_kind", "mxf4nvf4 scale_vec 4X");
+  for (std::size_t i = 1; i < scaled_kinds.size(); ++i) {
+    const ScaledKindName& name = scaled_kinds[i];
+    const std::string own = std::string(name.kind) + " scale_vec " + std::string(name.vector);
+    if (!words.starts_with(own) || row["scale_format"] != name.type) continue;
+    return find_instruction(Family::tcgen05, 100, 128, 64, k, {e2m1, e2m1, binary32, binary32},
+                            static_cast<ScaledKind>(i))
+        .value();
+  }
+  throw std::runtime_error("no kind " + words);
+}
+
 /// The word that a row's instruction gives.
 std::uint64_t d_of(const Json& row) {
   const std::vector<std::uint8_t> a = codes_of(row["a"]), b = codes_of(row["b"]),
                                   scale_a = codes_of(row["scale_a"]),
                                   scale_b = codes_of(row["scale_b"]);
-  const bool by_products = row.value("instruction_kind", "").starts_with("mxf8f6f4");
-  DotModel model = by_products ? DotModel{.block = 32}
-                               : DotModel{.block = 64, .fraction_bits = 35, .exponent_floor = -139};
-  model.scaling = {row["block"], row["scale_format"] == "ue4m3" ? ue4m3 : e8m0,
-                   by_products ? 0 : 16};
-  return dot(model, {e2m1, e2m1, binary32, binary32}, a.data(), b.data(),
-             static_cast<int>(a.size()), word(row["c"]), NoTrace{},
+  const Instruction x = instruction_of(row, static_cast<int>(a.size()));
+  if (x.model.scaling.share != row["block"]) throw std::runtime_error("scales of another block");
+  return dot(x.model, x.types, a.data(), b.data(), x.k, word(row["c"]), NoTrace{},
              {scale_a.data(), scale_b.data()});
 }
 

@@ -34,6 +34,20 @@ TEST_CASE("the non-zero codes are kept, then the lowest zeros; in order") {
   CHECK(kept_position(none, 2, 0) == 0);
 }
 
+TEST_CASE("of eight codes, two pairs are kept, each for either of its codes") {
+  for (unsigned nonzero = 0; nonzero < 256; ++nonzero) {
+    CAPTURE(nonzero);
+    std::uint8_t group[8]{}, pairs[4]{};
+    for (unsigned i = 0; i < 8; ++i) {
+      group[i] = (nonzero >> i & 1) != 0 ? std::uint8_t{8} : std::uint8_t{0};
+      pairs[i / 2] |= group[i];
+    }
+    for (int which = 0; which < 4; ++which) {
+      CHECK(kept_position(group, 8, which) == 2 * kept_position(pairs, 4, which / 2) + which % 2);
+    }
+  }
+}
+
 TEST_CASE("a group with more than half non-zero codes keeps the first") {
   const std::uint16_t group[]{1, 1, 1, 1};
   CHECK(kept_position(group, 4, 0) == 0);

@@ -40,7 +40,7 @@ std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
-    for (const Instruction& x : instructions_of(sm)) {
+    for (const Instruction& x : instructions_of_rows(sm)) {
       if (is_integer(x.types.a)) continue;
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
         return x.model == y.model && x.types == y.types && x.k == y.k;
@@ -193,6 +193,29 @@ TEST_CASE("specials, signs of zero and the ends of the range are as stated") {
   const Instruction half = named("mma.m16n8k16.f16.f16.f16.f16", 90);
   CHECK(run(half, {0x7BFF}, {one}, 0x4BFF) == 0x7BFF);  // 65519.99
   CHECK(run(half, {0x7BFF}, {one}, 0x4C00) == 0x7C00);  // 65520
+}
+
+TEST_CASE("tf32 clears its low bits before a code is told to be a NaN, by words of a B200") {
+  for (const auto& [name, sm] : {std::pair{"tcgen05.m128n64k8.f32.tf32.tf32", 100},
+                                 std::pair{"mma.m16n8k8.f32.tf32.tf32.f32", 90}}) {
+    const Instruction x = named(name, sm);
+    CHECK(run(x, {0x7F800001}, {0x3F800000}, 0) == 0x7F800000);
+    CHECK(run(x, {0xFF801FFF}, {0x3F800000}, 0) == 0xFF800000);
+    CHECK(run(x, {0x7F802000}, {0x3F800000}, 0) == 0x7FFFFFFF);
+    CHECK(run(x, {0x00001FFF}, {0x7F800000}, 0) == 0x7FFFFFFF);  // a zero times an infinity
+  }
+}
+
+TEST_CASE("a NaN at a place that sparsity leaves out is absent, with scales of blocks, too") {
+  const Instruction x = named(
+      "mma.sp.m16n8k64.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", 120);
+  std::vector<std::uint64_t> a(64), b(64, 0x7F);
+  a[1] = a[3] = 0x38;
+  b[1] = b[3] = 0x38;
+  for (std::size_t i = 4; i < 64; i += 4) b[i] = b[i + 1] = 0x38;  // beside zeros that are kept
+  CHECK(run(x, a, b, 0) == 0x40000000);
+  b[3] = 0x7F;
+  CHECK(run(x, a, b, 0) == 0x7FFFFFFF);
 }
 
 TEST_CASE("FP8 on Hopper: wgmma cuts c to 13 bits, mma.sync is two f16 instructions and c last") {

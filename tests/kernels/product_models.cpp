@@ -192,7 +192,7 @@ const std::vector<TriedModel>& product_models() {
     std::vector<GemmModel> changed = chain_models(4);
     for (const GemmModel& g : chain_models(1)) out.push_back({g, ""});
     for (const Architecture& on : architectures) {
-      for (const Instruction& x : instructions_of(on.sm)) {
+      for (const Instruction& x : instructions_of_rows(on.sm)) {
         const bool known = std::ranges::any_of(out, [&x](const TriedModel& tried) {
           return x.model == tried.g.model && x.types == tried.g.types && x.k == tried.g.k;
         });

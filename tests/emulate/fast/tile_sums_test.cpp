@@ -68,7 +68,7 @@ Element tile_element(const Instruction& how, const fast::TileRules& rules, const
 /// The dense instructions of an architecture, each with its model and with others next to it.
 std::vector<Instruction> with_rivals(int sm) {
   std::vector<Instruction> out;
-  for (const Instruction& how : instructions_of(sm)) {
+  for (const Instruction& how : instructions_of_rows(sm)) {
     if (how.model.sparse_group != 0) continue;
     const auto add = [&](const auto& change) {
       out.push_back(how);

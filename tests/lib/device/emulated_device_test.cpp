@@ -57,7 +57,7 @@ TEST_CASE("on every architecture all instructions are run, and equal") {
           instructions.insert(instruction_name(set.instruction));
           generators.insert(set.source);
         });
-    CHECK(instructions.size() == instructions_of(sm).size());
+    CHECK(instructions.size() == instructions_of_rows(sm).size());
     CHECK(generators.size() == dot_generators().size() - (sm < 80 ? 2 : 0));  // tf32, integers
     CHECK(totals.rows > 0);
     CHECK(totals.equal() == totals.rows);
@@ -81,7 +81,7 @@ TEST_CASE("a planted rule is found, in the instructions that have it") {
     if (shows) CHECK(set.check.first.size() == 2);
     different += set.check.different;
   });
-  const auto all = instructions_of(90);
+  const auto all = instructions_of_rows(90);
   const auto of_floats = [](const Instruction& x) { return !is_integer(x.types.a); };
   CHECK(totals.sets == static_cast<std::uint64_t>(std::ranges::count_if(all, of_floats)));
   CHECK(totals.different == different);
@@ -127,7 +127,7 @@ TEST_CASE("a device without Tensor Core instructions skips them all, with the re
         CHECK(set.skipped == "this device has no Tensor Core instructions");
         skipped += 1;
       });
-  CHECK(skipped == instructions_of(80).size());
+  CHECK(skipped == instructions_of_rows(80).size());
   CHECK(totals.sets == 0);
   CHECK(totals.rows == 0);
 }

@@ -84,6 +84,10 @@ TEST_CASE("public rows show ordinary values and chaining, and nothing else") {
   }
 }
 
+constexpr const char* nvf4_mma =
+    "mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3";
+constexpr const char* mxf8_mma =
+    "mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0";
 struct Told {
   const char* name;
   int sm;
@@ -120,6 +124,13 @@ const Told told[]{
     {"mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::zero_operands, Evidence::paper},
     {"mma.m16n8k16.f32.f16.f16.f32", 80, Aspect::chaining, Evidence::paper},
     {"mma.m16n8k32.f32.e4m3.e4m3.f32", 89, Aspect::chaining, Evidence::hardware},
+    {"tcgen05.m128n256k8.f32.tf32.tf32", 100, Aspect::signs_of_zero, Evidence::paper},
+    {"tcgen05.m128n256k8.f32.tf32.tf32", 110, Aspect::signs_of_zero, Evidence::open},
+    {nvf4_mma, 120, Aspect::ordinary, Evidence::paper},
+    {nvf4_mma, 121, Aspect::ordinary, Evidence::open},
+    {nvf4_mma, 120, Aspect::signs_of_zero, Evidence::open},
+    {mxf8_mma, 120, Aspect::exponent_floor, Evidence::paper},
+    {mxf8_mma, 120, Aspect::mixed_types, Evidence::paper},
 };
 
 TEST_CASE("each word where it belongs") {
@@ -144,6 +155,11 @@ TEST_CASE("aspects that no operands can touch") {
   CHECK(matters("mma.m16n8k16.f16.f16.f16.f16", 90, Aspect::overflow));
   CHECK_FALSE(matters("mma.m16n8k32.f16.e4m3.e4m3.f16", 90, Aspect::zero_operands));
   CHECK_FALSE(matters("mma.m16n8k32.s32.s8.s8.s32", 90, Aspect::signs_of_zero));
+  CHECK_FALSE(matters(nvf4_mma, 120, Aspect::exponent_floor));
+  CHECK_FALSE(matters(nvf4_mma, 120, Aspect::chaining));
+  CHECK(matters(nvf4_mma, 120, Aspect::zero_operands));
+  CHECK(matters(mxf8_mma, 120, Aspect::exponent_floor));
+  CHECK(matters(mxf8_mma, 120, Aspect::overflow));
 }
 
 TEST_CASE("in a line") {
@@ -178,6 +194,19 @@ TEST_CASE("sources") {
       0);
   CHECK(source("wmma.m16n16k16.f32.f16.f16.f16", 80, Aspect::mixed_types) == "ptxas 13.0");
   CHECK(source("mma.sp.m16n8k32.f32.f16.f16.f32", 80, Aspect::ordinary) == "as mma");
+  const std::string words = "MMA-Sim 2.1, words of a B200 (sf-tensor/tcgen05)";
+  const char* const wide = "tcgen05.m128n256k16.f16.f16.f16";
+  CHECK(source(wide, 100, Aspect::specials) == words);
+  CHECK(source(wide, 100, Aspect::exponent_floor) == "MMA-Sim 2.1");
+  CHECK(source(wide, 103, Aspect::specials) == "as sm_100");
+  const std::string scaled = ".block_scale.scale_vec::1X.f32.e2m1.";
+  const auto mx = [&](const char* b) {
+    return "tcgen05.m128n256k32.kind::mxf8f6f4" + scaled + b + ".ue8m0";
+  };
+  CHECK(source(mx("e2m1").c_str(), 100, Aspect::ordinary) == words);
+  CHECK(source(mx("e4m3").c_str(), 100, Aspect::ordinary) == "MMA-Sim 2.1");
+  CHECK(source(mx("e4m3").c_str(), 110, Aspect::ordinary).starts_with("as sm_100; 73 728 words"));
+  CHECK(source("mma.m16n8k16.f32.bf16.bf16.f32", 110, Aspect::ordinary).ends_with("F 25, L 16"));
 }
 
 TEST_CASE("another emulator that agrees is named where it was compared, and there alone") {

@@ -30,7 +30,7 @@ std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
-    for (const Instruction& x : instructions_of(sm)) {
+    for (const Instruction& x : instructions_of_rows(sm)) {
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
         return x.model == y.model && x.types == y.types && x.k == y.k;
       });

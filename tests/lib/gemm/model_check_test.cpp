@@ -74,11 +74,11 @@ TEST_CASE("numbers of an instruction outside of their ranges are refused") {
           "GemmModel: types.a is no format of integers that is computed with; give a named one");
 }
 
-TEST_CASE("instructions that take their products by halves have at most 64") {
+TEST_CASE("instructions that take their products by halves have at most 64, sparse ones 128") {
   refused([](GemmModel& g) { g.model.recipe = Recipe::expanded, g.k = 128; },
           "GemmModel: k is 128; expanded takes a multiple of 4 up to 64");
   refused([](GemmModel& g) { g.model.sparse_group = 4, g.k = 256; },
-          "GemmModel: k is 256; sparse fused_block takes a multiple of 4 up to 64");
+          "GemmModel: k is 256; sparse fused_block takes a multiple of 4 up to 128");
   refused(
       [](GemmModel& g) { g.model.recipe = Recipe::expanded, g.model.sparse_group = 4, g.k = 12; },
       "GemmModel: k is 12; sparse expanded takes a multiple of 8 up to 64");

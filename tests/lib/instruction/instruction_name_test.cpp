@@ -39,6 +39,7 @@ TEST_CASE("every instruction of every architecture reads back as itself, once") 
       CHECK((back.m == x.m && back.n == x.n && back.k == x.k));
       CHECK(back.types == x.types);
       CHECK(back.model == x.model);
+      CHECK(back.kind == x.kind);
       CHECK(back.sm == sm);
       CHECK(instruction_name(back) == name);
     }
@@ -98,6 +99,43 @@ TEST_CASE("sparse instructions: the dense model over half of the products") {
   CHECK(parse_instruction("wgmma.sp.m64n8k16.f32.tf32.tf32", 90).model.sparse_group == 2);
   CHECK(has(unknown("mma.sp.m16n8k64.f32.f16.f16.f32", 90), "has no instruction"));
   CHECK(has(unknown("wmma.sp.m16n8k32.f32.f16.f16.f32", 90), "has no instruction"));
+}
+
+TEST_CASE("kinds with scales of blocks: PTX's words, on the architectures that have them") {
+  const std::string mx = "mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32";
+  const Instruction dense = parse_instruction(mx + ".ue8m0", 120);
+  CHECK(dense.kind == ScaledKind::mxf8f6f4);
+  CHECK(ptx_of(dense) ==
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2"
+        ".f32.ue8m0");
+  const std::string four = ".kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1";
+  const Instruction sparse = parse_instruction("mma.sp.m16n8k128" + four + ".f32.ue4m3", 121);
+  CHECK(sparse.model.scaling == BlockScaling{16, ue4m3, 16});
+  CHECK(ptx_of(sparse) ==
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col" + four + ".f32.ue4m3");
+  const Instruction wide = parse_instruction("tcgen05.m256n32k64" + four + ".ue8m0", 110);
+  CHECK(wide.model.scaling == BlockScaling{16, e8m0, 16});
+  CHECK(ptx_of(wide) == "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X");
+  CHECK(parse_instruction("tcgen05.m128n8k64" + four + ".ue4m3", 100).n == 8);
+  CHECK(has(unknown(mx + ".ue8m0", 100), "it is on sm_120, sm_121"));
+  for (const std::string& name :
+       {mx, mx + ".ue4m3", mx + ".e8m0", mx + ".ue8m0.ue8m0", "tcgen05.m64n8k64" + four + ".ue4m3",
+        "tcgen05.m256n24k64" + four + ".ue4m3", "mma.m16n8k64" + four + ".f32",
+        "mma.m16n8k32" + four + ".f32.ue4m3",
+        std::string("mma.m16n8k32.kind::mxf8f6f4.f32.e4m3.e5m2.f32.ue8m0"),
+        std::string(
+            "mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue4m3"),
+        std::string("mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0"),
+        std::string("mma.m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32")}) {
+    CAPTURE(name);
+    CHECK(has(unknown(name, 120), "has no instruction"));
+  }
+  CHECK(has(error_of([&] { parse_instruction_of_rows(mx + ".ue8m0", 120); }),
+            "--a-scale and --b-scale"));
+  CHECK(parse_instruction_of_rows("mma.m16n8k32.f32.e4m3.e5m2.f32", 120).kind == ScaledKind::none);
+  std::size_t scaled = 0;
+  for (const Instruction& x : instructions_of_rows(120)) scaled += is_scaled(x.model) ? 1 : 0;
+  CHECK(scaled == 0);
 }
 
 TEST_CASE("integers: .satfinite, and what b1 does") {
