@@ -287,6 +287,12 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
   read_product_scales(files, static_cast<std::size_t>(scaled ? scale_run(model) : 0),
                       scaled ? model.model.scaling.format : binary32,
                       {out.m, out.n, out.k, out.a_scale, out.b_scale, out.runs});
+  if (scaled && !out.runs.any()) {
+    throw Error(fmt::format(
+        "--a-scale, --b-scale: none, and the instruction multiplies by scales of {} elements of K; "
+        "give those of A, of B or of both",
+        scale_run(model)));
+  }
   if (!integers) {
     promote_by_scales(out, model);
     return out;

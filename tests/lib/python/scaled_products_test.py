@@ -107,6 +107,13 @@ class PromotedProducts(unittest.TestCase):
                 binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION)
 
 
+    def test_an_instruction_that_has_scales_is_given_some(self):
+        a = np.zeros((16, 64), np.uint8)
+        name = "mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+        with self.assertRaisesRegex(ValueError, "none, and the instruction multiplies by scales of 32 elements"):
+            binade.gemm(a, a, transpose_b=True, instruction=name, arch="sm_120")
+
+
 class ProductsOfStacks(unittest.TestCase):
     """A stranger's product: DeepGEMM's, one that rounds, Triton's, and one that forgets the end of K."""
 
