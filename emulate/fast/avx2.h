@@ -217,6 +217,11 @@ struct Avx2<float> : Avx2Integers {
   /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below
   /// 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm256_madd_epi16(a, b); }
+  /// Adds to each 16-bit half of `sum` two products of bytes, unsigned ones of a and signed ones of
+  /// b, which have room in it.
+  static I add_byte_products(I sum, I a, I b) {
+    return _mm256_add_epi16(sum, _mm256_maddubs_epi16(a, b));
+  }
   /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a
   /// 32-bit lane has one index, its other three bytes are 0, and byte 0 of the table must be 0 for
   /// them to stay so.
@@ -361,6 +366,11 @@ struct Avx2<double> : Avx2Integers {
   }
 
   static F load_floats(const float* from) { return _mm256_cvtps_pd(_mm_loadu_ps(from)); }
+  static F load_integers(const std::int32_t* from) {
+    return _mm256_cvtepi32_pd(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  /// Returns the integer part.
+  static F toward_zero(F a) { return _mm256_round_pd(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
   /// Returns the lanes of a, then the lanes of b, rounded to floats.
   static __m256i narrow(F a, F b) {
     return _mm256_castps_si256(_mm256_set_m128(_mm256_cvtpd_ps(b), _mm256_cvtpd_ps(a)));

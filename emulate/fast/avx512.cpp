@@ -20,6 +20,7 @@
 #include "emulate/fast/chains.h"
 #include "emulate/fast/decode.h"
 #include "emulate/fast/dot_blocks.h"
+#include "emulate/fast/dot_groups.h"
 #include "emulate/fast/elementwise.h"
 #include "emulate/fast/integers.h"
 #include "emulate/fast/kernels.h"
@@ -40,6 +41,7 @@ BINADE_AVX512_BEGIN
 #include "emulate/fast/vector_chains.h"
 #include "emulate/fast/vector_decode.h"
 #include "emulate/fast/vector_dot_blocks.h"
+#include "emulate/fast/vector_dot_groups.h"
 #include "emulate/fast/vector_dot_kernel.h"
 #include "emulate/fast/vector_elementwise.h"
 #include "emulate/fast/vector_epilogues.h"
@@ -84,6 +86,7 @@ constinit const Kernels avx512_kernels{
                                     &fast::decode_vectors<fast::Avx512<float>, float>>,
     .pack_4 = &fast::pack_4_loops<fast::Avx512<float>>,
     .dot_blocks = &fast::VectorDotBlocksKernel<fast::Avx512<float>>::kernel,
+    .dot_groups = &fast::VectorDotGroupsKernel<fast::Avx512<float>>::kernel,
     .chains = &fast::VectorChainsKernel<fast::Avx512<float>>::kernel,
     .integers = &fast::VectorIntegersKernel<fast::Avx512<float>>::kernel,
     .epilogue_f32 = &fast::epilogue_vectors<fast::Avx512<float>>,

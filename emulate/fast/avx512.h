@@ -186,6 +186,11 @@ struct Avx512<float> : Avx512Integers {
   /// Multiplies the 16-bit halves of each lane, signed, and adds the two products: of lanes below
   /// 2^15, their product.
   static I mul_pairs(I a, I b) { return _mm512_madd_epi16(a, b); }
+  /// Adds to each 16-bit half of `sum` two products of bytes, unsigned ones of a and signed ones of
+  /// b, which have room in it.
+  static I add_byte_products(I sum, I a, I b) {
+    return _mm512_add_epi16(sum, _mm512_maddubs_epi16(a, b));
+  }
   /// Replaces each byte of `index`, which is below 16, by the table's byte of that number. Where a
   /// 32-bit lane has one index, its other three bytes are 0, and byte 0 of the table must be 0 for
   /// them to stay so.
@@ -359,6 +364,12 @@ struct Avx512<double> : Avx512Integers {
   }
 
   static F load_floats(const float* from) { return _mm512_cvtps_pd(_mm256_loadu_ps(from)); }
+  static F load_integers(const std::int32_t* from) {
+    return _mm512_cvtepi32_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+  static F toward_zero(F a) {
+    return _mm512_roundscale_pd(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+  }
   static __m512i narrow(F a, F b) {
     return _mm512_castps_si512(
         _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a)), _mm512_cvtpd_ps(b), 1));

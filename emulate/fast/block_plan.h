@@ -35,6 +35,7 @@ struct BlockPlan {
   bool may_carry = false;   ///< a block's integer sum may need more than 32 bits
   bool is_long = false;     ///< so may the sum of a block's products; that of half a block has room
   bool is_short = false;    ///< integer sums have at most 24 bits: exact in binary32
+  bool is_scaled = false;   ///< a block's products have the same scales (dot_blocks.h)
   bool is_wide = false;     ///< products' exponents may have no room in bytes
   int fraction_bits = 0;    ///< F: bits of a term below the block's top exponent
   std::uint32_t floor = 0;  ///< least top exponent, at least -101, as bits of its power of two
@@ -57,7 +58,7 @@ struct BlockPlan {
     return in_bytes(exponent(a.least) + exponent(b.least), exponent(std::max(a.most, b.most)));
   }
 
-  BlockPlan(const DotModel& model, const DotTypes& types) {
+  BlockPlan(const DotModel& model, const DotTypes& types, int k) {
     const Format a = block_operand(model, types.a), b = block_operand(model, types.b);
     const auto fits = [](const Format& f) {
       return fits_in(f, binary32) && f.has_zero && f.has_sign && f.emin() >= binary32.emin();
@@ -82,10 +83,13 @@ struct BlockPlan {
     // A floor below 2^-101 counts as 2^-101, except in a block with a tiny c, which uses the floor
     // itself.
     const bool floor_fits = model.exponent_floor <= 100;
-    known = is_predecodable(dense_twin(model), types) && rounds && floor_fits && fits(a) &&
-            fits(b) && is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
+    is_scaled = has_block_scales(model, types, k);
+    const DotModel unscaled = is_scaled ? without_scales(model) : dense_twin(model);
+    known = is_predecodable(unscaled, types) && rounds && floor_fits && fits(a) && fits(b) &&
+            is_exact(types.a, a) && is_exact(types.b, b) && is_known_sum(types.c) &&
             is_known_sum(types.d) && a.precision + b.precision <= 24 && f >= 8 && f <= 25 &&
-            most <= std::int64_t{1} << 32 && (!is_half || (is_narrow(a) && is_narrow(b))) &&
+            most <= std::int64_t{1} << 32 && !(is_half && is_scaled) &&
+            (!(is_half || is_scaled) || (is_narrow(a) && is_narrow(b))) &&
             // With a wider c, added last, a sum of binary16 would be rounded twice.
             (!is_half || !model.c_last || types.c == binary16);
     if (!known) return;

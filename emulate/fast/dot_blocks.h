@@ -10,6 +10,8 @@
 //     sum      |  s  `-------- 64 bits, exact --------'           |
 //     rounded  by rounded_sum.h
 //
+// Scales that are powers of two, one pair for a whole block, move its products' exponents.
+//
 //     1.5 · 1.5 in binary16, F = 24, top = 2:  1536 · 1536 << 4 >> 2 = 9437184 units of 2^-22, which is 2.25
 //                                              10 + 10 fraction bits, so 4 up; exponent 0 + 0, so 2 down
 #pragma once
@@ -72,6 +74,21 @@ constexpr bool is_predecodable(const DotModel& model, const DotTypes& types) {
              model.fraction_bits;
 }
 
+/// The scales of e8m0: 2^(code - bias), and a NaN.
+inline constexpr std::uint32_t e8m0_one = 127, e8m0_nan = 255;
+
+/// Returns whether all products of a block of an instruction of k products have the same scales,
+/// which are powers of two.
+constexpr bool has_block_scales(const DotModel& x, const DotTypes& types, int k) {
+  return x.recipe == Recipe::fused_block && x.scaling == BlockScaling{x.block, e8m0, 0} &&
+         k % x.block == 0 && types.c == types.d && !x.c_last && !x.through_f32 &&
+         x.sparse_group == 0;
+}
+constexpr DotModel without_scales(DotModel model) {
+  model.scaling = {};
+  return model;
+}
+
 namespace detail {
 
 /// Returns the exact sum of n cut products, where `block` is n, or 0 if n is not known to the
@@ -104,14 +121,16 @@ constexpr std::int64_t cut_products(const Factor* a, const Factor* b, int n, int
   }
 }
 
-/// Returns one block's sum of n products and c, which is finite, encoded in d.
+/// Returns one block's sum of n products, each times 2^scale, and c, which is finite, encoded in d.
 constexpr std::uint64_t predecoded_block(const DotModel& model, int product_bits, const Factor* a,
                                          const Factor* b, int n, std::uint64_t c_bits,
-                                         const Format& c_format, const Format& d) {
+                                         const Format& c_format, const Format& d, int scale = 0) {
   const Addend c = addend_of(c_bits, c_format);
   int top = model.exponent_floor;
   if (c.kind == Kind::finite && c.exponent > top) top = c.exponent;
+  top -= scale;
   std::int64_t sum = cut_products(a, b, n, model.fraction_bits - product_bits, top);
+  top += scale;
   sum += aligned(c, top, model.fraction_bits);
   return fast::rounded_sum(sum, top - model.fraction_bits, model, d);
 }

@@ -149,8 +149,8 @@ struct Kernels {
                  NibbleOrder order) = nullptr;
   /// Sums of products: `product_kernel` takes the first of these that knows a model. `dots` knows
   /// every model.
-  const ProductKernel *dot_blocks = nullptr, *chains = nullptr, *integers = nullptr,
-                      *dots = nullptr;
+  const ProductKernel *dot_blocks = nullptr, *dot_groups = nullptr, *chains = nullptr,
+                      *integers = nullptr, *dots = nullptr;
   /// Replaces left by left + right, rounded to nearest in format `to`: `compute` of
   /// emulate/operation.h on each element.
   void (*add_sums)(const SumsOf<std::uint64_t>& left, const SumsOf<const std::uint64_t>& right,
@@ -222,6 +222,7 @@ inline constexpr std::tuple kernel_names{
     KernelName{"chosen_scale", &Kernels::chosen_scale},
     KernelName{"pack_4", &Kernels::pack_4},
     KernelName{"dot_blocks", &Kernels::dot_blocks},
+    KernelName{"dot_groups", &Kernels::dot_groups},
     KernelName{"chains", &Kernels::chains},
     KernelName{"integers", &Kernels::integers},
     KernelName{"dots", &Kernels::dots},
@@ -233,7 +234,8 @@ inline constexpr std::tuple kernel_names{
 
 /// Returns the kernel for a model's products: the first that knows the model.
 inline const ProductKernel& product_kernel(const Kernels& kernels, const GemmModel& g) {
-  for (const ProductKernel* kernel : {kernels.dot_blocks, kernels.chains, kernels.integers}) {
+  for (const ProductKernel* kernel :
+       {kernels.dot_blocks, kernels.dot_groups, kernels.chains, kernels.integers}) {
     if (kernel->packing(g).known) return *kernel;
   }
   return *kernels.dots;

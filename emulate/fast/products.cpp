@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels for sums of products that run on every machine: the definition, and the portable ones
-// for fused blocks, chains and integers. Packed lines of operands lie one after the other, and
-// elements are computed one at a time.
+// for fused blocks, chains and integers. Packed lines of operands lie one after the
+// other, and elements are computed one at a time.
 #include "emulate/fast/products.h"
 
 #include <algorithm>
@@ -11,43 +11,16 @@
 #include "emulate/fast/chains.h"
 #include "emulate/fast/dot_blocks.h"
 #include "emulate/fast/integers.h"
+#include "emulate/fast/product_lines.h"
 #include "emulate/fast/sparse_lines.h"
 
 namespace binade {
 namespace {
 
+using fast::for_elements;
+using fast::ProductLines;
+
 int own_place(const GemmModel&, int i) { return i; }
-
-/// The packed lines of a tile: row(i) and column(j) point to the operands of element (i, j).
-template <class Operand>
-struct ProductLines {
-  const ProductTile& x;
-
-  const Operand* row(int i) const { return line(x.rows, i); }
-  const Operand* column(int j) const { return line(x.columns, j); }
-
- private:
-  const Operand* line(const std::byte* group, int i) const {
-    return reinterpret_cast<const Operand*>(group) + static_cast<std::size_t>(i) * x.length +
-           x.first;
-  }
-};
-
-/// Calls element(row, column, sum) for each element that is not in `left`, and sets it there where
-/// that returns false.
-template <class Operand, class Element>
-void for_elements(const ProductTile& x, TileSums& sums, TileMask& left, const Element& element) {
-  const ProductLines<Operand> lines{x};
-  for (int j = 0; j < x.column_count; ++j) {
-    const auto column = static_cast<std::size_t>(j);
-    for (std::size_t row = 0; row < static_cast<std::size_t>(x.row_count); ++row) {
-      if ((left[row] >> j & 1) != 0) continue;
-      const bool done =
-          element(lines.row(static_cast<int>(row)), lines.column(j), sums[row][column]);
-      if (!done) left[row] |= std::uint32_t{1} << j;
-    }
-  }
-}
 
 // The definition: `dot` of emulate/dot.h on codes.
 
@@ -108,7 +81,10 @@ void run_dots(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMask
 // Fused blocks (dot_blocks.h), of operands decoded into Factors.
 
 Packing blocks_packing(const GemmModel& g) {
-  if (!fast::is_predecodable(fast::dense_twin(g.model), g.types)) return {};
+  const DotModel unscaled = fast::has_block_scales(g.model, g.types, g.k)
+                                ? fast::without_scales(g.model)
+                                : fast::dense_twin(g.model);
+  if (!fast::is_predecodable(unscaled, g.types)) return {};
   // The metadata depend on which codes are zero, so a conversion must not make zeros.
   const bool converts = !fits_in(g.types.a, fast::block_operand(g.model, g.types.a));
   if (g.model.sparse_group != 0 && converts) return {};
@@ -143,6 +119,7 @@ void run_blocks(const GemmModel& g, const ProductTile& x, TileSums& sums, TileMa
   const int runs = is_one ? 1 : x.instructions;
   const int k = is_one ? x.instructions * g.k : g.k;
   using Factors = const fast::Factor*;
+  if (is_scaled(model)) return fast::run_scaled_blocks(g, x, sums, left);
   for_elements<fast::Factor>(x, sums, left, [&](Factors a, Factors b, std::uint64_t& sum) {
     for (int i = 0; i < runs; ++i) {
       if (!fast::dot_predecoded(model, g.types, a + i * k, b + i * k, k, sum, sum)) return false;

@@ -170,6 +170,7 @@ extern const ProductKernel defined_dots;
 namespace fast {
 
 extern const ProductKernel dot_blocks;  ///< dot_blocks.h
+extern const ProductKernel dot_groups;  ///< dot_groups.h
 extern const ProductKernel chains;      ///< chains.h
 extern const ProductKernel integers;    ///< integers.h
 

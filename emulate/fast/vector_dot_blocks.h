@@ -48,8 +48,8 @@ struct VectorDotBlocks {
   using Tile = std::array<std::array<T, tile_columns>, tile_rows>;
 
   /// What a block's sums are; `in_doubt`: of binary32, and each block is tested for being a wide
-  /// one.
-  enum class Sums : std::uint8_t { of_binary32, in_doubt, of_binary16 };
+  /// one; `scaled`: of binary32, with scales.
+  enum class Sums : std::uint8_t { of_binary32, in_doubt, of_binary16, scaled };
 
   static constexpr std::size_t vectors = tile_columns / V::lanes;
   static constexpr int height = tile_rows;
@@ -65,6 +65,7 @@ struct VectorDotBlocks {
   VectorRows rows;
   VectorColumns columns;
   Tile<float>* sums = nullptr;
+  TileScales scales;
   VectorDetours* detours;
   bool are_all_in_bytes;                ///< exponents of all products have room in bytes
   std::size_t elements;                 ///< number of elements of the tile
@@ -74,10 +75,11 @@ struct VectorDotBlocks {
 
   VectorDotBlocks(const GemmModel& model, const ProductTile& x)
       : g(dense_twin(model)),
-        plan(model.model, model.types),
+        plan(model.model, model.types, model.k),
         half(rounding_plan<float>(binary16, Attributes{})),
         rows(x),
         columns(x),
+        scales(x.scales),
         detours(x.detours),
         are_all_in_bytes(BlockPlan::in_bytes(x.of_rows, x.of_columns)),
         elements(static_cast<std::size_t>(x.row_count * x.column_count)) {}
@@ -88,6 +90,7 @@ struct VectorDotBlocks {
     sums = &on.rows;
     const auto n = static_cast<std::size_t>(instructions) * static_cast<std::size_t>(g.k);
     if (plan.is_half) return run_instructions<Sums::of_binary16>(first, n);
+    if (plan.is_scaled) return run_instructions<Sums::scaled>(first, n);
     const bool is_wide = plan.is_wide && !are_all_in_bytes && !in_bytes(first, n);
     if (is_wide || (!plan.c_last && !from_zero && any_tiny())) {
       return run_instructions<Sums::in_doubt>(first, n);
@@ -215,7 +218,8 @@ struct VectorDotBlocks {
     const std::uint32_t* a = rows.exponents + at * height;
     const std::int8_t* b = columns.exponents + at * tile_columns;
     typename Bytes::I top[height];
-    const int floor = static_cast<int>(plan.floor >> 23) - binary32.bias;
+    const int floor =
+        plan.is_scaled ? no_exponent : static_cast<int>(plan.floor >> 23) - binary32.bias;
     for (int i = 0; i < height; ++i) top[i] = Bytes::set(floor);
     for (std::size_t k = 0; k < n; ++k, a += height, b += tile_columns) {
       const auto of_b = Bytes::load(b);
@@ -232,6 +236,7 @@ struct VectorDotBlocks {
   /// least exponent of a nonzero c, as bits.
   template <Sums kind>
   void block(std::size_t at, std::size_t n, std::uint32_t least_c) {
+    if constexpr (kind == Sums::scaled) return scaled_block(at, n);
     if constexpr (kind == Sums::in_doubt) {
       if (any_tiny() || (plan.is_wide && !are_all_in_bytes && !in_bytes(at, n))) {
         return wide_block(at, n, least_c);
@@ -392,7 +397,7 @@ struct VectorDotBlocks {
     d = V::load(results.data());
   }
   std::uint32_t one_sum(std::size_t row, std::size_t column, std::size_t at, std::size_t n,
-                        std::uint32_t least_c) const {
+                        std::uint32_t least_c, int scale = 0) const {
     // Under is_half, c has binary16's format, except before the first block where C's format is
     // wider.
     const Format sum = plan.is_half ? binary16 : binary32;
@@ -402,8 +407,111 @@ struct VectorDotBlocks {
     const std::uint64_t c_bits = std::bit_cast<std::uint32_t>(row_of(row)[column]);
     const std::uint64_t out =
         detail::predecoded_block(g.model, product_bits(), a.data(), b.data(), static_cast<int>(n),
-                                 convert(c_bits, binary32, before).bits, before, sum);
+                                 convert(c_bits, binary32, before).bits, before, sum, scale);
     return std::bit_cast<std::uint32_t>(value_of<float>(out, sum));
+  }
+
+  // scaled_block: a block whose products all have the same scales, 2^t. Exponents are words, biased
+  // by 127:
+  //
+  //     a·b · 2^(F + t - top)    cut, top = max(exponents of a·b, + t; c's; the floor)    c · 2^(F - top)
+  //
+  // An element with an exponent outside 2^-101 … 2^127, or a scale that is a NaN, is done by
+  // itself.
+
+  static constexpr std::uint32_t least_top = BlockPlan::least_exponent + 127, largest_top = 254;
+
+  std::uint32_t row_scale(std::size_t run, std::size_t row) const {
+    return scales.rows == nullptr ? e8m0_one : scales.rows[run * tile_rows + row];
+  }
+  I column_scales(std::size_t run, std::size_t column) const {
+    if (scales.columns == nullptr) return V::set(e8m0_one);
+    return V::load_words(scales.columns + run * tile_columns + column);
+  }
+  /// The exponents of products without scales, and of c; both `floor` of what is zero.
+  I top_of_products(I products, I t, I floor) const {
+    const auto counts = V::greater(products, V::set(least_top - 1));
+    return V::select(counts, V::add(products, t), floor);
+  }
+  static I top_of_c(I c, I floor) {
+    const I magnitude = V::bit_and(c, V::set(~sign_bit));
+    return V::select(V::equal(magnitude, V::zero()), floor, V::shift_right(magnitude, 23));
+  }
+
+  void scaled_block(std::size_t at, std::size_t n) {
+    find_tops(at, n);
+    const std::size_t run = at / n;
+    const I floor = V::shift_right(V::set(plan.floor), 23);
+    const I up = V::set(static_cast<std::uint32_t>(254 + plan.fraction_bits));
+    for (std::size_t j = 0; j < vectors; ++j) {
+      const std::size_t column = j * V::lanes;
+      const I of_columns = column_scales(run, column);
+      I s[height];
+      F q[height], of_c[height];
+      I highest = of_columns, lowest = floor;
+      for (int i = 0; i < height; ++i) {
+        const auto row = static_cast<std::size_t>(i);
+        const std::uint32_t of_row = row_scale(run, row);
+        highest = V::max(highest, V::set(of_row));
+        const I t = V::add(of_columns, V::set(of_row - 2 * e8m0_one));
+        const I products = top_of_products(V::load_narrow(tops[row].data() + column, 1), t, floor);
+        const I c = top_of_c(V::load(row_of(row) + column), floor);
+        const I top = V::max(V::max(products, c), floor);
+        highest = V::max(highest, top);
+        lowest = V::min(lowest, V::min(products, c));
+        const I shift = V::sub(up, top);
+        of_c[i] = V::number(V::shift_left(shift, 23));
+        // of a block of zeros it may be anything that is finite
+        const I of_products = V::min(V::max(V::add(shift, t), V::zero()), V::set(253));
+        q[i] = V::number(V::shift_left(of_products, 23));
+      }
+      const I largest = sum_products(at, n, column, q, s);
+      for (int i = 0; i < height; ++i) {
+        const F c = V::load_floats(row_of(static_cast<std::size_t>(i)) + column);
+        const I all = V::add(s[i], V::truncated(V::mul(c, of_c[i])));
+        const F unit = V::number(V::sub(V::set(std::uint32_t{254} << 23), V::bits(of_c[i])));
+        const I d = V::bits(V::mul(V::number(converted<false>(V::magnitude(all))), unit));
+        s[i] = V::bit_and(V::bit_or(d, V::bit_and(all, V::set(sign_bit))), V::set(plan.kept_bits));
+      }
+      const auto is_beyond = V::either(V::greater(highest, V::set(largest_top)),
+                                       V::greater(V::set(least_top), lowest));
+      if (V::any(V::either(is_beyond, V::greater(largest, V::set(most))))) [[unlikely]] {
+        mend_scaled(at, n, column, q, s);
+      }
+      for (int i = 0; i < height; ++i) V::store(row_of(static_cast<std::size_t>(i)) + column, s[i]);
+    }
+  }
+  /// Computes by itself each element that has no room in a scaled block's words.
+  [[gnu::noinline]] void mend_scaled(std::size_t at, std::size_t n, std::size_t column,
+                                     const F (&q)[height], I (&d)[height]) const {
+    const std::size_t run = at / n;
+    for (std::size_t i = 0; i < height; ++i) {
+      alignas(V::bytes) std::array<std::uint32_t, V::lanes> magnitudes, codes, results;
+      V::store(magnitudes.data(), magnitude_of(i, at, n, column, q[i]));
+      V::store(codes.data(), column_scales(run, column));
+      V::store(results.data(), d[i]);
+      const std::uint32_t of_row = row_scale(run, i);
+      for (std::size_t lane = 0; lane < V::lanes; ++lane) {
+        const std::size_t j = column + lane;
+        const float c = row_of(i)[j];
+        const bool is_nan = of_row == e8m0_nan || codes[lane] == e8m0_nan;
+        const int t = static_cast<int>(of_row + codes[lane]) - 2 * static_cast<int>(e8m0_one);
+        const int of_products = tops[i][j], of_c = std::bit_cast<int>(c) >> 23 & 0xFF;
+        const bool fits = of_products < static_cast<int>(least_top) ||
+                          (of_products + t >= static_cast<int>(least_top) &&
+                           of_products + t <= static_cast<int>(largest_top));
+        const bool c_fits = c == 0 || of_c >= static_cast<int>(least_top);
+        if (is_nan) {
+          results[lane] = infinity | 0x400000;
+        } else if (of_c > static_cast<int>(largest_top)) {
+          results[lane] = std::bit_cast<std::uint32_t>(c);
+        } else if (!fits || !c_fits || magnitudes[lane] > most) {
+          results[lane] = one_sum(i, j, at, n, plan.least_sum, t);
+          if (detours != nullptr) detours->alone += n;
+        }
+      }
+      d[i] = V::load(results.data());
+    }
   }
 
   // wide_block: blocks with exponents of 32 bits, all biased by 2 · 127 as the sum of two biased

@@ -32,7 +32,7 @@ struct VectorDotBlocksKernel {
   static const ProductKernel& below() { return *own_kernels(Level::portable).dot_blocks; }
 
   static Packing packing(const GemmModel& g) {
-    const bool is_own = g.k % 4 == 0 && keeps_values(g) && BlockPlan(g.model, g.types).known;
+    const bool is_own = g.k % 4 == 0 && keeps_values(g) && BlockPlan(g.model, g.types, g.k).known;
     if (!is_own) return below().packing(g);
     Packing out{true, block_operand(g.model, g.types.a), block_operand(g.model, g.types.b)};
     out.operand_bytes = sizeof(float);

@@ -164,6 +164,38 @@ constexpr Change integer_changes[]{
     {"b of one bit", [](GemmModel& g) { g.types.b = b1; }},
 };
 
+/// Scaled instructions, and changes of which the definition makes something.
+std::vector<GemmModel> scaled_models() {
+  const DotModel mx{.block = 32, .scaling = {32, e8m0, 0}};
+  const DotModel groups{.block = 64, .fraction_bits = 35, .exponent_floor = -139};
+  DotModel mxf4 = groups, nvf4 = groups;
+  mxf4.scaling = {32, e8m0, 16};
+  nvf4.scaling = {16, ue4m3, 16};
+  const auto types = [](const Format& a, const Format& b) {
+    return DotTypes{a, b, binary32, binary32};
+  };
+  return {{.model = mx, .types = types(e4m3, e4m3), .k = 64},
+          {.model = mx, .types = types(e5m2, e2m3), .k = 32},
+          {.model = mxf4, .types = types(e2m1, e2m1), .k = 64},
+          {.model = nvf4, .types = types(e2m1, e2m1), .k = 64}};
+}
+constexpr Change scaled_changes[]{
+    {"a share of 16", [](GemmModel& g) { g.model.scaling.share = 16; }},
+    {"blocks of 16", [](GemmModel& g) { g.model.block = g.model.scaling.share = 16; }},
+    {"blocks of 32", [](GemmModel& g) { g.model.block = 32; }},
+    {"the other scales",
+     [](GemmModel& g) {
+       Format& f = g.model.scaling.format;
+       f = f == e8m0 ? ue4m3 : e8m0;
+     }},
+    {"groups of 8", [](GemmModel& g) { g.model.scaling.group = 8; }},
+    {"F 40", [](GemmModel& g) { g.model.fraction_bits = 40; }},
+    {"F 41", [](GemmModel& g) { g.model.fraction_bits = 41; }},
+    {"F 8", [](GemmModel& g) { g.model.fraction_bits = 8; }},
+    {"floor 0", [](GemmModel& g) { g.model.exponent_floor = 0; }},
+    {"k twice", [](GemmModel& g) { g.k *= 2; }},
+};
+
 std::vector<GemmModel> chain_models(int k) {
   constexpr Format tiny{5, 11, 532};  // whose products leave doubles
   std::vector<GemmModel> out;
@@ -213,6 +245,26 @@ const std::vector<TriedModel>& product_models() {
       change.make(tried.g);
       out.push_back(tried);
     };
+    for (const GemmModel& g : scaled_models()) {
+      out.push_back({g, ", scaled"});
+      const auto add_scaled = [&](const Change& change) {
+        add(g, change);
+        const GemmModel& made = out.back().g;
+        // The sums of groups are those of e2m1; a line has whole runs.
+        const bool is_one =
+            (g.model.scaling.group == 0 || made.types.a.bits() == g.types.a.bits()) &&
+            made.k % scale_run(made) == 0;
+        if (is_one) {
+          out.back().name += ", scaled";
+        } else {
+          out.pop_back();
+        }
+      };
+      std::ranges::for_each(scaled_changes, add_scaled);
+      std::ranges::for_each(rounding_changes, add_scaled);
+      std::ranges::for_each(changes, add_scaled);
+      std::ranges::for_each(block_changes, add_scaled);
+    }
     for (const GemmModel& g : changed) {
       const bool is_integer = g.model.recipe == Recipe::exact_integer;
       for (const Change& change : integer_changes) {

@@ -86,7 +86,8 @@ void judge_numbers(Verdict& verdict, const ProductKernel& kernel, const TileCase
   for (std::size_t i = 0; i < x.a.size(); ++i) {
     for (std::size_t j = 0; j < x.b.size(); ++j) c.rows[i][j] = value_of<float>(sums[i][j], g.c);
   }
-  const bool promotes = random() % 2 == 0, scales = promotes && random() % 2 == 0;
+  const bool promotes = random() % 2 == 0,
+             scales = promotes && !is_scaled(g.model) && random() % 2 == 0;
   const Format to = scales ? binary32 : std::array{binary32, binary16, bfloat16}[random() % 3];
   constexpr std::size_t run = 1, runs = 2;  // of K; the other run's scales are another number
   std::vector<std::uint32_t> of_rows(runs * tile_rows, 0x7FC00000);
@@ -106,7 +107,8 @@ void judge_numbers(Verdict& verdict, const ProductKernel& kernel, const TileCase
   const std::array<TileValues, 2> unused{};
   std::array<TileValues, 2> stack = unused;
   ProductTile tile = x.tile(row, column);
-  tile.scales = {has_rows ? of_rows.data() : nullptr, has_columns ? of_columns.data() : nullptr};
+  if (scales)
+    tile.scales = {has_rows ? of_rows.data() : nullptr, has_columns ? of_columns.data() : nullptr};
   kernel.sum(g, steps, tile, c, stack.data());
   std::vector<std::uint32_t> found, wanted;
   for (std::size_t i = 0; i < x.a.size() && i < tile_rows; ++i) {
@@ -254,6 +256,13 @@ const std::vector<TimedTile>& timed_tiles() {
     const DotTypes f16_alone{binary16, binary16, binary16, binary16};
     const DotTypes bf16{bfloat16, bfloat16, binary32, binary32};
     const DotTypes fp8{e4m3, e4m3, binary32, binary32};
+    const GemmModel mx{.model = {.block = 32, .scaling = {32, e8m0, 0}}, .types = fp8, .k = 32};
+    const GemmModel nv{.model = {.block = 64,
+                                 .fraction_bits = 35,
+                                 .exponent_floor = -139,
+                                 .scaling = {16, ue4m3, 16}},
+                       .types = {e2m1, e2m1, binary32, binary32},
+                       .k = 64};
     const DotTypes bytes{s8, s8, s32, s32}, bits{b1, b1, s32, s32};
     const Family mma = Family::mma;
     return std::vector<TimedTile>{
@@ -264,6 +273,8 @@ const std::vector<TimedTile>& timed_tiles() {
         {instruction(mma, 90, 16, 8, 16, bf16), "sm_90, bf16 into f32"},
         {instruction(Family::wgmma, 90, 64, 8, 32, fp8), "sm_90, e4m3 by wgmma"},
         {instruction(Family::mma_sp, 90, 16, 8, 32, f16), "sm_90, sparse f16 into f32"},
+        {mx, "mxf8f6f4, e4m3 into f32"},
+        {nv, "mxf4nvf4, e2m1 into f32"},
         {chain(Recipe::fma_chain, binary32, binary32), "fma in f32"},
         {chain(Recipe::mul_add_chain, binary32, binary32), "mul, add in f32"},
         {chain(Recipe::fma_chain, binary64, binary64), "fma in f64"},
@@ -289,6 +300,7 @@ void time_products(const Kernels& kernels, std::size_t variant) {
   static const ProductKernel* packed_for = nullptr;
   static std::size_t packed_variant = 0;
   static Group row, column;
+  static std::vector<std::uint32_t> row_scales, column_scales;
   if (packed_for != &kernel || packed_variant != variant) {
     Random random(7);
     std::vector<std::int32_t> order(timed_k);
@@ -300,12 +312,26 @@ void time_products(const Kernels& kernels, std::size_t variant) {
     }
     row = group_of(kernel, g, a, order, false);
     column = group_of(kernel, g, b, order, true);
+    row_scales.clear();
+    column_scales.clear();
+    if (is_scaled(g.model)) {
+      const Format& f = g.model.scaling.format;
+      const auto drawn = [&] {
+        return static_cast<std::uint32_t>(test::draw_at(random, f, between(random, -3, 3)));
+      };
+      const std::size_t runs = timed_k / static_cast<std::size_t>(scale_run(g));
+      row_scales.resize(runs * tile_rows);
+      column_scales.resize(runs * tile_columns);
+      std::ranges::generate(row_scales, drawn);
+      std::ranges::generate(column_scales, drawn);
+    }
     packed_for = &kernel;
     packed_variant = variant;
   }
   const int instructions = static_cast<int>(timed_k) / g.k;
-  const ProductTile tile{row.bytes.data(), column.bytes.data(), timed_k,     0,
-                         instructions,     tile_rows,           tile_columns};
+  ProductTile tile{row.bytes.data(), column.bytes.data(), timed_k,     0,
+                   instructions,     tile_rows,           tile_columns};
+  if (is_scaled(g.model)) tile.scales = {row_scales.data(), column_scales.data()};
   if (kernel.packing(g).in_values) {
     const std::array<SumStep, 2> steps{{{StepKind::push_zero, g.types.c, {}, 0, 0},
                                         {StepKind::products, {}, {}, 0, instructions}}};
@@ -335,9 +361,10 @@ Entry products_entry(std::string_view name, std::size_t first, std::size_t end,
 
 std::vector<Entry> product_entries() {
   using K = Kernels;
-  return {products_entry<&K::dot_blocks>("dot_blocks", 0, 7, ""),
-          products_entry<&K::chains>("chains", 7, 13, ""),
-          products_entry<&K::integers>("integers", 13, 15, ""),
+  return {products_entry<&K::dot_blocks>("dot_blocks", 0, 8, ""),
+          products_entry<&K::dot_groups>("dot_groups", 8, 9, ""),
+          products_entry<&K::chains>("chains", 9, 15, ""),
+          products_entry<&K::integers>("integers", 15, 17, ""),
           products_entry<&K::dots>("dots", 0, 0, "")};
 }
 

@@ -140,6 +140,11 @@ inline __m512d _mm512_sqrt_round_pd(__m512d a, int r) {
 }
 inline __m512d _mm512_cvtps_pd(__m256 x) { return binade::simde_stand_in::convert<float, double, __m512d>(x); }
 inline __m256 _mm512_cvtpd_ps(__m512d x) { return binade::simde_stand_in::convert<double, float, __m256>(x); }
+inline __m512d _mm512_cvtepi32_pd(__m256i x) { return binade::simde_stand_in::convert<std::int32_t, double, __m512d>(x); }
+#undef _mm512_roundscale_pd
+inline __m512d _mm512_roundscale_pd(__m512d x, int) {  // the callers' integer part
+  return binade::simde_stand_in::map<double, double, __m512d>(x, [](double lane) { return std::trunc(lane); });
+}
 #undef _mm512_madd_epi16
 inline __m512i _mm512_madd_epi16(__m512i a, __m512i b) { return binade::simde_stand_in::multiply_add_pairs(a, b); }
 inline __m512i _mm512_mulhi_epu16(__m512i a, __m512i b) { return binade::simde_stand_in::multiply_high(a, b); }

@@ -142,6 +142,32 @@ inline std::vector<std::int32_t> draw_order(Random& random, int length) {
   return out;
 }
 
+/// Draws the scales of runs of a tile's lines, of which the first `lines` of `height` exist: none;
+/// or about one power of two; or any, also zeros, subnormal ones and the ends of the range; here
+/// and there a NaN.
+inline std::vector<std::uint32_t> draw_scales(Random& random, const Format& f, std::size_t runs,
+                                              std::size_t height, int lines) {
+  if (random() % 8 == 0) return {};
+  const std::uint64_t kind = random() % 4;
+  const auto one =
+      static_cast<std::uint32_t>(project(Exact{Kind::finite, false, false, false, 0, 1}, f).bits);
+  const auto last = static_cast<int>((std::uint64_t{1} << f.bits()) - 1);
+  const int middle = kind < 2 ? static_cast<int>(one) : between(random, 0, last - 1);
+  const int around = kind == 0 ? 3 : 12;
+  const bool any_nan = random() % 4 == 0;
+  std::vector<std::uint32_t> out(runs * height, one);
+  for (std::size_t run = 0; run < runs; ++run) {
+    for (int line = 0; line < lines; ++line) {
+      const int near = std::clamp(middle + between(random, -around, around), 0, last - 1);
+      const int code = any_nan && random() % 64 == 0    ? last
+                       : kind == 3 && random() % 2 == 0 ? between(random, 0, last - 1)
+                                                        : near;
+      out[run * height + static_cast<std::size_t>(line)] = static_cast<std::uint32_t>(code);
+    }
+  }
+  return out;
+}
+
 /// A tile's operands and what is done with them.
 struct TileCase {
   const GemmModel& g;
@@ -150,6 +176,8 @@ struct TileCase {
   int before = 0;
   std::vector<std::int32_t> order;
   Lines a, b;
+  /// Scales of runs of the packed operands, as encodings: [run][line]; empty: all are 1.
+  std::vector<std::uint32_t> row_scales, column_scales;
 
   TileCase(Random& random, const GemmModel& model, std::uint64_t number) : g(model) {
     rows = between(random, 1, tile_rows);
@@ -168,12 +196,37 @@ struct TileCase {
       if (i < rows) a.push_back(is_empty ? zeros : drawn.a);
       if (i < columns) b.push_back(drawn.b);
     }
+    if (!is_scaled(g.model)) return;
+    const std::size_t runs = order.size() / static_cast<std::size_t>(scale_run(g));
+    const Format& f = g.model.scaling.format;
+    row_scales = draw_scales(random, f, runs, tile_rows, rows);
+    column_scales = draw_scales(random, f, runs, tile_columns, columns);
   }
   ProductTile tile(const Group& row, const Group& column) const {
-    return {row.bytes.data(), column.bytes.data(),
-            order.size(),     static_cast<std::size_t>(before),
-            instructions,     rows,
-            columns};
+    return {row.bytes.data(),
+            column.bytes.data(),
+            order.size(),
+            static_cast<std::size_t>(before),
+            instructions,
+            rows,
+            columns,
+            nullptr,
+            {},
+            {},
+            {row_scales.empty() ? nullptr : row_scales.data(),
+             column_scales.empty() ? nullptr : column_scales.data()}};
+  }
+  /// Returns an instruction's scales of a line of a group of `height`.
+  std::vector<std::uint8_t> scales_of(const std::vector<std::uint32_t>& scales, std::size_t height,
+                                      std::size_t line, int first) const {
+    std::vector<std::uint8_t> out;
+    if (scales.empty()) return out;
+    const int run = scale_run(g);
+    for (int at = first; at < first + g.k; at += run) {
+      const std::uint32_t code = scales[static_cast<std::size_t>(at / run) * height + line];
+      out.push_back(static_cast<std::uint8_t>(code));
+    }
+    return out;
   }
   /// Sets to zero the operands of x that the metadata of row i leave out (emulate/sparse.h). The
   /// metadata follow from the row with its infinities and NaNs, which x no longer has.
@@ -211,7 +264,10 @@ struct TileCase {
     if (specials == SpecialOperands::dropped) drop_unkept(i, x);
     for (int turn = 0; turn < instructions; ++turn) {
       const int first = before + turn * g.k;
-      sum = dot(g.model, g.types, x.data() + first, y.data() + first, g.k, sum);
+      const std::vector<std::uint8_t> of_a = scales_of(row_scales, tile_rows, i, first);
+      const std::vector<std::uint8_t> of_b = scales_of(column_scales, tile_columns, j, first);
+      sum = dot(g.model, g.types, x.data() + first, y.data() + first, g.k, sum, NoTrace{},
+                {of_a.empty() ? nullptr : of_a.data(), of_b.empty() ? nullptr : of_b.data()});
     }
     return sum;
   }
