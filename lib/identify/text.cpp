@@ -37,7 +37,7 @@ std::string names_text(const Core& core) {
   std::string out;
   for (std::size_t i = 0; i < std::min(most_names, core.names.size()); ++i) {
     const CoreName& name = core.names[i];
-    out += fmt::format("     {:<34}", name.instruction);
+    out += fmt::format("     {:<33} ", name.instruction);
     out += core.is_chain() ? "a chain of rounded operations\n"
                            : fmt::format("{}: {}\n", architectures_text(name), evidence_text(name));
   }
