@@ -40,6 +40,7 @@ std::optional<InstructionShape> instruction_for(int sm, const Format& format) {
     std::optional<InstructionShape> widest;
     for (const ShapeRow& row : shape_rows) {
       if (row.family != family || !has(*on, row) || !contains(row.operands, format)) continue;
+      if (row.kind != ScaledKind::none) continue;  // operands have no scales of blocks
       if (widest && widest->k >= row.k) continue;
       constexpr int smallest_tcgen05_m = 64;  // 0 in the table means that m may be 64, 128 or 256
       widest = {family, row.m == 0 ? smallest_tcgen05_m : row.m, row.n_first, row.k};
