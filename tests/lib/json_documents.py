@@ -302,6 +302,7 @@ def validations(run):
 
 def tables(run):
     run.says("architectures", "--json", "--arch", "sm_90")
+    run.says("architectures", "--json", "--arch", "sm_100")
     run.says("formats", "--json")
     run.says("formats", "--json", "e11m52:bias=1100", "ue8m0", "e2m1:zero=no", "e5m2:specials=fnuz")
     run.says("formats", "--json", "--scale-rules")
