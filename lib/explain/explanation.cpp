@@ -196,6 +196,8 @@ struct Recorder {
     if (!is_epilogue(x.role)) {
       out.sum = step.result;
       if (step.error && !is_scaled_promotion) out.errors.operations += *step.error;
+      // The next promotion does not multiply what adding parts lost.
+      if (step.error && x.role == Role::reduce) record->settled.operations += *step.error;
     }
     record->accumulate(step.result);
     out.steps.emplace_back(std::move(step));

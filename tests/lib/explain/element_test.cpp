@@ -11,6 +11,7 @@
 #include "lib/gemm/named_gemm.h"
 #include "tests/emulate/dot_draw.h"
 #include "tests/lib/explain/judge.h"
+#include "tests/lib/gemm/exact_product.h"
 
 namespace binade::element_test {
 namespace {
@@ -156,6 +157,40 @@ TEST_CASE("every step of elements of whole products is what fractions say") {
   CHECK(seen.inexact > 1000);
   CHECK(seen.totals > 1000);
   CHECK(seen.by_alignment > 1000);
+}
+
+TEST_CASE("scales of runs of K multiply terms and errors, and the errors add up") {
+  Random random(5);
+  int inexact = 0, scaled = 0;
+  for (const test::ScaledCase& row : test::scaled_cases()) {
+    CAPTURE(row.name);
+    for (int round = 0; round < 12; ++round) {
+      CAPTURE(round);
+      const auto k = static_cast<std::size_t>(test::between(random, 1, 150));
+      GemmOperands operands{1, 1, k, {}, {}, {}, {}};
+      for (std::size_t i = 0; i < k; ++i) {
+        operands.a.push_back(random() % 4 == 0 ? 0 : draw_number(random, row.g.types.a));
+        operands.b.push_back(draw_number(random, row.g.types.b));
+      }
+      test::draw_runs(random, row.g, operands);
+      const GemmElement<std::uint64_t> x = operands.element(0, 0);
+      const Explanation out = explain_element({row.name, 0, {}, row.g}, x);
+      REQUIRE(out.result.bits == gemm_element(row.g, x));
+      REQUIRE(out.left_out.empty());
+      REQUIRE(out.exact_sum);
+      REQUIRE(rational(*out.exact_sum) == test::exact_element(row.g, x)->value);
+      REQUIRE(is_number(out.sum));
+      const Rational error = rational(out.sum) - rational(*out.exact_sum);
+      REQUIRE(rational(out.errors.sum()) == error);
+      inexact += error != 0 ? 1 : 0;
+      for (const Step& step : out.steps) {
+        const auto* const block = std::get_if<ExplainedBlock>(&step);
+        scaled += block != nullptr && block->factor != exact_number(1) ? 1 : 0;
+      }
+    }
+  }
+  CHECK(inexact > 200);
+  CHECK(scaled > 200);
 }
 
 TEST_CASE("C that is not read takes no part, and what begins a sum is told") {
