@@ -177,7 +177,14 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress, const Searched& searched) {
-  for (std::size_t i = 0; i < runs.size(); ++i) check(runs[i], i + 1, types);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    check(runs[i], i + 1, types);
+    if (runs[i].runs.length == runs[0].runs.length) continue;
+    throw Error(fmt::format(
+        "run {}: scales of {} elements of K, and those of run 1 are of {}; identify kernels apart",
+        i + 1, runs[i].runs.length, runs[0].runs.length));
+  }
+  const bool has_run_scales = !runs.empty() && runs[0].runs.any();
   Identification plain = identify_as(types, std::move(runs), epilogue, options, progress, searched);
   if (is_settled(plain)) return plain;
   const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;
@@ -186,7 +193,8 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
         identify_rounded(plain, epilogue, options, progress, searched);
     if (rounded) return std::move(*rounded);
   }
-  if (!options.rare || !may_be_order(plain)) return plain;
+  // Rare orders and stream-K cut K anywhere, and a run of K has one scale.
+  if (!options.rare || has_run_scales || !may_be_order(plain)) return plain;
   if (!is_in_time(plain, options, "rare orders of parts of K")) return plain;
   if (search_rare(plain, epilogue, options, progress)) return plain;
   for (Identification& other : plain.others) {

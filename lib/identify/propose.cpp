@@ -74,14 +74,17 @@ class Chooser {
     };
     for (std::size_t i = 0; i < pool_.m; ++i) append(pool_.a, rows.row());
     if (pool_.dots) pool_.n = pool_.m;
-    const auto repeat = [](std::vector<std::uint64_t>& scales, std::size_t lines) {
-      const std::vector<std::uint64_t> own = scales;
-      for (std::size_t i = own.size(); i < lines && !own.empty(); ++i) {
+    const auto repeat = [](auto& scales, std::size_t n) {
+      const auto own = scales;
+      for (std::size_t i = own.size(); i < n && !own.empty(); ++i) {
         scales.push_back(own[i % own.size()]);
       }
     };
+    const std::size_t runs = pool_.runs.count(pool_.k);
     repeat(pool_.a_scale, pool_.m);
     repeat(pool_.b_scale, pool_.n);
+    repeat(pool_.runs.a, pool_.m * runs);
+    repeat(pool_.runs.b, pool_.n * runs);
     // For dot products, each kind of row must meet each kind of column, so the two sequences of
     // kinds must not run in step.
     for (std::size_t j = 0; j < pool_.n; ++j) {
@@ -246,8 +249,19 @@ std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes
   lines("b", types.b, run.b, run.n, !run.dots && !files.transposed_b);
   if (!run.c.empty()) add("c", types.c, run.c, run.dots ? Shape{run.m} : Shape{run.m, run.n});
   if (!run.bias.empty()) add("bias", types.bias, run.bias, Shape{run.n});
-  if (!run.a_scale.empty()) add("a_scale", binary32, run.a_scale, Shape{run.m});
-  if (!run.b_scale.empty()) add("b_scale", binary32, run.b_scale, Shape{run.n});
+  // Beside scales of runs of K those of lines are one of a whole matrix, which stays as it is.
+  const std::size_t runs = run.runs.count(run.k);
+  const auto scales = [&](const char* name, const std::vector<std::uint64_t>& of_lines,
+                          const std::vector<std::uint32_t>& of_runs, std::size_t n, bool columns) {
+    if (!of_runs.empty()) {
+      const std::vector<std::uint64_t> bits(of_runs.begin(), of_runs.end());
+      add(name, binary32, laid_out(bits, runs, columns), columns ? Shape{runs, n} : Shape{n, runs});
+    } else if (!of_lines.empty()) {
+      add(name, binary32, of_lines, Shape{n});
+    }
+  };
+  scales("a_scale", run.a_scale, run.runs.a, run.m, !run.dots && files.transposed_a);
+  scales("b_scale", run.b_scale, run.runs.b, run.n, !run.dots && !files.transposed_b);
   return out;
 }
 

@@ -107,6 +107,12 @@ class PromotedProducts(unittest.TestCase):
                 binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION)
 
 
+    def test_runs_of_a_kernel_have_scales_of_as_many_elements(self):
+        a, b, d = np.zeros((4, 256), np.uint8), np.zeros((4, 256), np.uint8), np.zeros((4, 4), np.float32)
+        scales = [np.ones((4, 2), np.float32), np.ones((4, 4), np.float32)]
+        with self.assertRaisesRegex(ValueError, "run 2: scales of 64 elements of K, and those of run 1 are of 128"):
+            binade.identify([a, a], [b, b], [d, d], types="f32.e4m3.e4m3", transpose_b=True, a_scale=scales, b_scale=scales)
+
     def test_an_instruction_that_has_scales_is_given_some(self):
         a = np.zeros((16, 64), np.uint8)
         name = "mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
@@ -130,6 +136,25 @@ class ProductsOfStacks(unittest.TestCase):
                 self.assertEqual(found.conclusion, "unique", str(found))
                 words = "" if how == "fma_together" else f" --promote-scales {option(how)}"
                 self.assertRegex(str(found.models[0]), f"--promote-every 4{words}$")
+
+    def test_what_is_proposed_has_scales_and_tells_models_apart(self):
+        a, b, scale_a, scale_b = drawn(11, 2, 3, 256)
+        d = by_oracle(a, b, scale_a, scale_b, "fma_a_first").view(np.float32)
+        given = dict(types="f32.e4m3.e4m3", transpose_b=True, arch="sm_90")
+        found = binade.identify(a, b, d, a_scale=scale_a, b_scale=scale_b, **given)
+        self.assertEqual(found.conclusion, "several", str(found))
+        more = binade.propose(found)
+        self.assertEqual({key: x.shape for key, x in more.items()},
+                         {"a": (2, 256), "b": (3, 256), "a_scale": (2, 2), "b_scale": (3, 2)})
+        codes = [np.asarray(more[key]).view(np.uint8) for key in "ab"]
+        words = [float_words(more[key]).tolist() for key in ("a_scale", "b_scale")]
+        second = np.array([[oracle.promoted_product(row.tolist(), column.tolist(), words[0][i], words[1][j], HOPPER, 128, 128,
+                                                    "fma_a_first") for j, column in enumerate(codes[1])]
+                           for i, row in enumerate(codes[0])], np.uint32).view(np.float32)
+        both = binade.identify([a, codes[0]], [b, codes[1]], [d, second], a_scale=[scale_a, more["a_scale"]],
+                               b_scale=[np.repeat(scale_b, 3, 0), more["b_scale"]], **given)
+        self.assertLess(len(both.models), len(found.models))
+        self.assertIn("--promote-every 4 --promote-scales a-first", [str(x).split("f32.e4m3.e4m3 ")[1] for x in both.models])
 
     def test_validate_names_the_end_of_k_that_is_missing(self):
         a, b, scale_a, scale_b = drawn(7, 8, 20, 300)
