@@ -252,6 +252,7 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
   const bool rounds = e.rounding != Rounding::ties_to_even;
   const std::string nothing_added = "where the epilogue adds neither C nor a bias";
   const bool both_scaled = !o.files.a_scale.empty() && !o.files.b_scale.empty();
+  const bool any_scaled = !o.files.a_scale.empty() || !o.files.b_scale.empty();
   const bool adds_c = !o.c.empty() && !g.sum.c_first && e.beta != 0;
   const bool multiplies = e.alpha != 1 || has_scales(o);
   refuse_idle(std::array{
@@ -259,6 +260,10 @@ void check_effects(const GemmOptions& o, const GemmModel& g) {
       IdleOption{"--c-first", o.c.empty() && o.c_first, "without C"},
       IdleOption{"--fused", !adds_in_epilogue(o, g) && !g.epilogue.sum_last, nothing_added},
       IdleOption{"--fused", e.bias_first && !adds_c && !e.sum_last, "with --bias-first"},
+      IdleOption{"--promote-scales", g.sum.scaling != PromotionScaling{} && !any_scaled,
+                 "without --a-scale or --b-scale"},
+      IdleOption{"--promote-scales", g.sum.scaling != PromotionScaling{} && is_scaled(g.model),
+                 "with an instruction that multiplies by scales itself"},
       IdleOption{"--scale-order", !both_scaled && e.scales != ScaleOrder::a_first,
                  "without --a-scale and --b-scale"},
       IdleOption{"--bias-first", e.bias_first && o.bias.empty(), "without --bias"},
@@ -299,13 +304,24 @@ std::vector<InputPath> inputs_of(const GemmOptions& o) {
 }
 
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
-  refuse_idle(
-      std::array{IdleOption{"--alpha", has_scales(o) && model.epilogue.alpha != 1,
-                            "with scales, which take its place", "put it into one of them"}});
   GemmFiles files = o.files;
   if (!o.c.empty()) files.c = o.c;
   if (!o.bias.empty()) files.bias = o.bias;
-  return read_operands(files, model);
+  GemmOperands out = read_operands(files, model);
+  const bool of_lines = !out.a_scale.empty() || !out.b_scale.empty();
+  const bool of_both = !out.a_scale.empty() && !out.b_scale.empty();
+  const GemmFiles usual{};
+  const std::string no_blocks = "without scales of blocks";
+  refuse_idle(std::array{
+      IdleOption{"--alpha", of_lines && model.epilogue.alpha != 1,
+                 "with scales, which take its place", "put it into one of them"},
+      IdleOption{"--scale-order", out.runs.any() && !of_both && o.scale_order != "a-first",
+                 "without a scale of all of A and one of B"},
+      IdleOption{"--scale-run", !out.runs.any() && o.files.scale_run != usual.scale_run, no_blocks},
+      IdleOption{"--scale-layout", !out.runs.any() && o.files.scale_layout != usual.scale_layout,
+                 no_blocks},
+  });
+  return out;
 }
 
 std::string headline(const NamedGemm& named) {

@@ -90,6 +90,8 @@ class PromotedProducts(unittest.TestCase):
         for given in same:
             with self.subTest(given.get("scale_layout", "row_major")):
                 np.testing.assert_array_equal(binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION), plain)
+        halved = binade.gemm(a, b, transpose_b=True, alpha=0.5, **same[0], **INSTRUCTION)
+        np.testing.assert_array_equal(halved, plain * np.float32(0.5))
         doubled = binade.gemm(a, b, transpose_b=True, a_tensor_scale=2, b_tensor_scale=np.float32(0.25), **same[0], **INSTRUCTION)
         np.testing.assert_array_equal(doubled, plain * np.float32(0.5))
 
@@ -102,6 +104,11 @@ class PromotedProducts(unittest.TestCase):
                 (dict(a_scale=scale_a, promote_scales="twice"), "no such choice"),
                 (dict(a_scale=np.zeros(512, np.uint8), scale_layout="128x4"), "scale_run is missing"),
                 (dict(a_scale=scale_a, scale_layout="swizzle"), "no such order"),
+                (dict(a_scale=scale_a, alpha=2, b_tensor_scale=3), "alpha.* has no effect with scales"),
+                (dict(a_scale=scale_a, b_scale=scale_b, scale_order="b-first"), "scale_order.* has no effect without a scale"),
+                (dict(promote_scales="a-first"), "promote_scales.* has no effect without"),
+                (dict(a_scale=np.ones(4, np.float32), scale_layout="row_major", promote_every=4, scale_run=None, alpha=2),
+                 "alpha.* has no effect with scales"),
                 (dict(a_scale=np.ones(4, np.float32), a_tensor_scale=2), "goes with scales of blocks")):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION)
