@@ -44,7 +44,8 @@ std::string matrix_a_help() {
 
 void add_gemm_options(App app, GemmOptions& o) {
   app.add_option("A", o.files.a, matrix_a_help()).suggest_files().required();
-  app.add_option("B", o.files.b, "file of the matrix B, of shape (K, N)")
+  app.add_option("B", o.files.b,
+                 "file of the matrix B, of shape (K, N); with --groups of several, (G, K, N)")
       .suggest_files()
       .required();
   app.add_option("C", o.c, "file of the matrix C, of shape (M, N) (default: zeros)")
@@ -61,6 +62,19 @@ void add_gemm_options(App app, GemmOptions& o) {
       .suggest(architecture_words);
   app.add_flag("--transpose-a", o.files.transposed_a, "the file of A holds its transpose, (K, M)");
   app.add_flag("--transpose-b", o.files.transposed_b, "the file of B holds its transpose, (N, K)");
+  app.add_option("--groups", o.files.groups,
+                 "file of integers that says which rows of A are in which group, as tokens of an "
+                 "expert; each group has a B of its own, and the bias and the scales of B are "
+                 "stacks as B is. Rows in no group are left out, and their elements of D are 0 "
+                 "(default: there is one B)")
+      .suggest_files();
+  app.add_option("--group-layout", o.files.group_layout,
+                 "what the numbers of --groups are: ends, the row behind each group's last "
+                 "(PyTorch's offs); sizes, the rows of each group; rows, the group of each row of "
+                 "A or -1 (DeepGEMM's m_indices); masked, how many rows are used of each of A's "
+                 "matrices, which then is (G, rows, K) (DeepGEMM's masked_m)")
+      .one_of(words_of_table(group_layouts))
+      .capture_default_str();
   app.add_flag(
       "--round", o.files.round, rounding_name(Rounding::ties_to_even), operand_rounding_words(),
       "round operands to the instruction's types, to nearest, as cuBLAS does for tf32; or, as "

@@ -38,17 +38,13 @@ std::vector<InputPath> inputs_of(const RunFiles& files) {
   add("--b", files.b);
   add("--c", files.c);
   add("--bias", files.bias);
-  add("--a-scale", files.a_scale);
-  add("--b-scale", files.b_scale);
-  const auto add_scales = [&](const char* name, const std::vector<std::string>& list) {
-    for (const std::string& text : list) {
-      if (!scale_number(text)) out.push_back({name, file_of(text)});
+  for (std::size_t row = 0; row < file_options.size(); ++row) {
+    for (const std::string& text : files.beside[row]) {
+      const bool is_number =
+          file_options[row].kind == FileWord::file_or_number && scale_number(text);
+      if (!is_number) out.push_back({option_of(file_options[row]), file_of(text)});
     }
-  };
-  add_scales("--a-tensor-scale", files.a_tensor_scale);
-  add_scales("--b-tensor-scale", files.b_tensor_scale);
-  add("--a-zero-point", files.a_zero_point);
-  add("--b-zero-point", files.b_zero_point);
+  }
   add("--d", files.d);
   return out;
 }
@@ -101,27 +97,20 @@ void define_identify(App app, int& status) {
   file("--d", files.d, "file of what the kernel gave, of shape (M, N)").required();
   file("--c", files.c, "file of the matrix C, of shape (M, N), if the kernel added one");
   file("--bias", files.bias, "file of the bias, of shape (N,), if the kernel added one");
-  file("--a-scale", files.a_scale,
-       "file of the scales by which the kernel multiplied sums, in binary32, one for each row of "
-       "A or one for all; or of the scales of blocks of K, of shape (M/rows, K/run)");
-  file("--b-scale", files.b_scale,
-       "the same of the columns of B; scales of blocks have K along the axis that B has it");
-  file("--a-tensor-scale", files.a_tensor_scale,
-       "scale of all of A beside those of blocks, such as NVFP4's: a number, or a file of one");
-  file("--b-tensor-scale", files.b_tensor_scale, "the same of B");
-  app.add_option("--scale-run", files.scale_run,
-                 "how many elements of K share a scale of a block (default: as the shapes say)");
-  app.add_option("--scale-layout", files.scale_layout,
-                 "in which order the scales of blocks lie in their files")
-      .one_of(words_of_table(scale_layouts))
-      .capture_default_str();
-  file(
-      "--a-zero-point", files.a_zero_point,
-      "file of integers that the kernel subtracted from the elements of A, one for each row or one "
-      "for all; of products of integers");
-  file("--b-zero-point", files.b_zero_point, "such integers of the columns of B");
-  app.add_flag("--transpose-a", files.transposed_a, "the file of A holds its transpose, (K, M)");
-  app.add_flag("--transpose-b", files.transposed_b, "the file of B holds its transpose, (N, K)");
+  for (std::size_t row = 0; row < file_options.size(); ++row) {
+    const FileOption& option = file_options[row];
+    if (option.kind == FileWord::word) {
+      const Option word = app.add_option(option_of(option), files.shared.*option.value,
+                                         std::string(option.of_kernel));
+      if (!(GemmFiles{}.*option.value).empty()) word.one_of(option.words()).capture_default_str();
+    } else {
+      file(option_of(option).c_str(), files.beside[row], std::string(option.of_kernel));
+    }
+  }
+  app.add_flag("--transpose-a", files.shared.transposed_a,
+               "the file of A holds its transpose, (K, M)");
+  app.add_flag("--transpose-b", files.shared.transposed_b,
+               "the file of B holds its transpose, (N, K)");
   app.add_option("--types", files.types,
                  "types of D, A, B and C, such as f32.bf16.bf16.f32, if files hold bits as "
                  "unsigned integers (default: the dtypes of the files)");

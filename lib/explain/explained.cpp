@@ -125,6 +125,9 @@ Explanation explained(const OneElement& options) {
     throw Error(fmt::format("--element {} {}: D is of {} rows and {} columns, counted from 0", i, j,
                             operands.m, operands.n));
   }
+  if (!operands.groups.has(i)) {
+    throw Error(fmt::format("--element {} {}: row {} is in no group", i, j, i));
+  }
   Explanation out = explain_element(named, operands.element(i, j));
   if (!options.d.empty()) {
     const auto d = read_result(options.d, named.model, operands);

@@ -283,6 +283,9 @@ GemmAccount account(const GemmModel& model, const GemmOperands& operands,
     throw Error(
         "an account is of D = alpha·sum + beta·C + bias: leave scales and --bias-first out");
   }
+  if (operands.groups.any()) {
+    throw Error("an account is of one product: leave --groups out, and give a group's rows and B");
+  }
   GemmAccount out = empty_account(model, operands);
   std::vector<Share> shares(thread_count());
   for (Share& share : shares) share.account = out;

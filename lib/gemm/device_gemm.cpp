@@ -63,6 +63,11 @@ DeviceGemm gemm_on_device(Device& device, const NamedGemm& named, const GemmOper
                           const GemmProgress& progress, const ProductPiece& most) {
   const GemmModel& g = named.model;
   check_order_for_device(g);
+  if (x.groups.any()) {
+    throw Error(
+        "--groups: a device takes one B; leave --device and --emulated out, and D is computed "
+        "here");
+  }
   MatrixProduct product{.how = instruction_of(named)};
   const auto step = static_cast<std::size_t>(g.k);
   const std::size_t k_at_once = std::max(most.k / step, std::size_t{1}) * step;

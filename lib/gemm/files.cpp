@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "emulate/instruction_shapes.h"
+#include "lib/block/scale_layout.h"
 #include "lib/format/format_spec.h"
 #include "lib/gemm/packed_elements.h"
 #include "lib/gemm/scales.h"
@@ -26,6 +27,7 @@
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
+#include "lib/text/spelling.h"
 
 namespace binade {
 namespace {
@@ -106,25 +108,52 @@ std::vector<std::uint64_t> transposed(const std::vector<std::uint64_t>& in, std:
   return out;
 }
 
-/// A matrix whose rows are the operands of dot products: `lines` rows of k elements.
+/// Matrices whose rows are the operands of dot products: each has `lines` rows of k elements, and
+/// they lie one after the other.
 struct Lines {
   std::vector<std::uint64_t> elements;
-  std::uint64_t lines = 0, k = 0;
+  std::uint64_t lines = 0, k = 0, matrices = 1;
 };
 
 Lines read_lines(const std::string& where, const Format& format, const ReadArray& how,
-                 bool columns_are_lines) {
+                 bool columns_are_lines, bool is_stack) {
   Array array = read_array(where, format, how);
-  if (array.shape.size() != 2) {
-    throw error_in(where, "shape " + shape_text(array.shape), how.what + " is a matrix");
+  const std::vector<std::uint64_t>& shape = array.shape;
+  if (shape.size() != (is_stack ? 3 : 2)) {
+    throw error_in(where, "shape " + shape_text(shape),
+                   is_stack ? how.what + " is a stack of matrices here, one for each group"
+                   : shape.size() == 3 && how.what == "B"
+                       ? "B is a matrix; --groups says which rows of A meet which of several"
+                       : how.what + " is a matrix");
   }
-  const std::uint64_t rows = array.shape[0];
-  const std::uint64_t columns = array.shape[1];
-  if (rows == 0 || columns == 0) {
-    throw error_in(where, "shape " + shape_text(array.shape), "there is nothing to multiply");
+  if (array.elements.empty()) {
+    throw error_in(where, "shape " + shape_text(shape), "there is nothing to multiply");
   }
-  if (!columns_are_lines) return {std::move(array.elements), rows, columns};
-  return {transposed(array.elements, rows, columns), columns, rows};
+  const std::uint64_t rows = shape[shape.size() - 2], columns = shape.back();
+  const std::uint64_t matrices = is_stack ? shape[0] : 1;
+  if (!columns_are_lines) return {std::move(array.elements), rows, columns, matrices};
+  if (!is_stack) return {transposed(array.elements, rows, columns), columns, rows};
+  std::vector<std::uint64_t> out;
+  out.reserve(array.elements.size());
+  for (auto at = array.elements.begin(); at != array.elements.end();) {
+    const auto end = at + static_cast<std::ptrdiff_t>(rows * columns);
+    const auto one = transposed({at, end}, rows, columns);
+    out.insert(out.end(), one.begin(), one.end());
+    at = end;
+  }
+  return {std::move(out), columns, rows, matrices};
+}
+
+/// Reads which rows of A are in which group.
+RowGroups read_groups(const GemmFiles& files, const Lines& a, const Lines& b) {
+  if (files.groups.empty()) return {};
+  const GroupLayout& layout = find_group_layout(files.group_layout);
+  if (layout.is_stack && a.matrices != b.matrices) {
+    throw error_in(files.b, fmt::format("{} matrices", b.matrices),
+                   fmt::format("A has {}; both are stacks of one for each group", a.matrices));
+  }
+  return read_row_groups(files.groups, layout, b.matrices, a.matrices * a.lines,
+                         layout.is_stack ? a.lines : 0);
 }
 
 std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& format,
@@ -134,6 +163,24 @@ std::vector<std::uint64_t> read_shaped(const std::string& where, const Format& f
   if (array.shape != shape) {
     throw error_in(where, "shape " + shape_text(array.shape),
                    fmt::format("{} is of shape {} here", how.what, shape_text(shape)));
+  }
+  return std::move(array.elements);
+}
+
+/// Reads the bias, of each group or of all.
+std::vector<std::uint64_t> read_bias(const std::string& where, const Format& format,
+                                     const GemmOperands& x) {
+  if (!x.groups.any()) return read_shaped(where, format, {"the bias"}, {x.n});
+  Array array = read_array(where, format, {"the bias"});
+  if (array.shape == std::vector<std::uint64_t>{x.n}) {
+    const std::vector<std::uint64_t> one = array.elements;
+    for (std::size_t group = 1; group < x.groups.count; ++group) {
+      array.elements.insert(array.elements.end(), one.begin(), one.end());
+    }
+  } else if (array.shape != std::vector<std::uint64_t>{x.groups.count, x.n}) {
+    throw error_in(where, "shape " + shape_text(array.shape),
+                   fmt::format("the bias is of shape ({}, {}), or ({},) for all groups, here",
+                               x.groups.count, x.n, x.n));
   }
   return std::move(array.elements);
 }
@@ -156,7 +203,7 @@ void read_scales_of(const GemmFiles& files, bool of_b, std::size_t run, const Fo
   const std::string& where = of_b ? files.b_scale : files.a_scale;
   const std::string& whole = of_b ? files.b_tensor_scale : files.a_tensor_scale;
   const std::string what = of_b ? "--b-scale" : "--a-scale";
-  const std::size_t lines = of_b ? out.n : out.m;
+  const ScaledLines lines = of_b ? columns_of(out.groups, out.n) : rows_of(out.groups, out.m);
   std::vector<std::uint64_t>& of_lines = of_b ? out.b_scale : out.a_scale;
   if (run == 0) run = length_of_runs(files.scale_run);
   const bool in_order = files.scale_layout == GemmFiles{}.scale_layout;
@@ -179,8 +226,12 @@ void read_scales_of(const GemmFiles& files, bool of_b, std::size_t run, const Fo
     throw Error(option + " goes with scales of blocks; those of " + what + " are of lines");
   }
   const std::optional<float> number = scale_number(whole);
-  of_lines.assign(
-      lines, number ? std::bit_cast<std::uint32_t>(*number) : read_scales(whole, option, 1)[0]);
+  if (number) {
+    of_lines.assign(lines.count, std::bit_cast<std::uint32_t>(*number));
+    return;
+  }
+  of_lines = read_scales(whole, option, {1, lines.groups, lines.group});
+  if (of_lines.size() == 1) of_lines.resize(lines.count, of_lines[0]);
 }
 
 /// Lets the model multiply by scales of blocks where it promotes, if its instruction does not.
@@ -192,6 +243,15 @@ void promote_by_scales(const GemmOperands& x, GemmModel& model) {
 }
 
 }  // namespace
+
+std::vector<std::string> scale_layout_words() { return words_of_table(scale_layouts); }
+std::vector<std::string> group_layout_words() { return words_of_table(group_layouts); }
+
+std::string option_of(const FileOption& row) {
+  std::string out = "--" + std::string(row.name);
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
 
 std::optional<Rounding> operand_rounding(std::string_view name) {
   if (name.empty()) return std::nullopt;
@@ -261,19 +321,24 @@ void read_product_scales(const GemmFiles& files, std::size_t run, const Format& 
 
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
   const std::optional<Rounding> round = operand_rounding(files.round);
-  Lines a = read_lines(files.a, model.types.a, {"A", round}, files.transposed_a);
-  Lines b = read_lines(files.b, model.types.b, {"B", round}, !files.transposed_b);
+  const bool grouped = !files.groups.empty();
+  const bool is_stack = grouped && find_group_layout(files.group_layout).is_stack;
+  Lines a = read_lines(files.a, model.types.a, {"A", round}, files.transposed_a, is_stack);
+  Lines b = read_lines(files.b, model.types.b, {"B", round}, !files.transposed_b, grouped);
   if (a.k != b.k) {
     throw error_in(files.b, fmt::format("K is {}", b.k),
                    fmt::format("A's is {}: A is (M, K) and B is (K, N)", a.k));
   }
   if (a.k > 1U << 30) throw error_in(files.a, "K above 2^30", "split it");
-  GemmOperands out{a.lines, b.lines, a.k, std::move(a.elements), std::move(b.elements), {}, {}};
+  GemmOperands out{.m = a.matrices * a.lines, .n = b.lines, .k = a.k};
+  out.groups = read_groups(files, a, b);
+  out.a = std::move(a.elements);
+  out.b = std::move(b.elements);
   const Format accumulator = model.types.c;
   const bool integers = is_integer(accumulator);
   if (files.c) {
     model.c = integers ? accumulator : named_format(*files.c).value_or(accumulator);
-    out.c = read_shaped(*files.c, model.c, {"C"}, {out.m, out.n});
+    out.c = read_shaped(*files.c, model.c, {"C"}, result_shape(out));
   }
   if (files.bias) {
     model.bias = named_format(*files.bias).value_or(accumulator);
@@ -281,12 +346,12 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
       throw error_in(*files.bias, "a bias of numbers, and D is one of integers",
                      "give a bias of int32, or a D or --out-format in floating point");
     }
-    out.bias = read_shaped(*files.bias, model.bias, {"the bias"}, {out.n});
+    out.bias = read_bias(*files.bias, model.bias, out);
   }
   const bool scaled = is_scaled(model.model);
   read_product_scales(files, static_cast<std::size_t>(scaled ? scale_run(model) : 0),
                       scaled ? model.model.scaling.format : binary32,
-                      {out.m, out.n, out.k, out.a_scale, out.b_scale, out.runs});
+                      {out.m, out.n, out.k, out.a_scale, out.b_scale, out.runs, out.groups});
   if (scaled && !out.runs.any()) {
     throw Error(fmt::format(
         "--a-scale, --b-scale: none, and the instruction multiplies by scales of {} elements of K; "
@@ -298,6 +363,10 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
     return out;
   }
   if (out.runs.any()) throw Error("a product of integers has scales of rows and columns only");
+  const bool has_zeros = !files.a_zero_point.empty() || !files.b_zero_point.empty();
+  if (out.groups.any() && (has_zeros || is_integer(model.bias))) {
+    throw Error("a product of integers in groups has no zero points and no bias of integers");
+  }
   ZeroPoints zeros;
   if (!files.a_zero_point.empty()) {
     zeros.a = read_zero_points(files.a_zero_point, "--a-zero-point", out.m);
@@ -312,7 +381,12 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
 
 std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
                                        const GemmOperands& operands) {
-  return read_shaped(where, model.epilogue.out, {"D"}, {operands.m, operands.n});
+  return read_shaped(where, model.epilogue.out, {"D"}, result_shape(operands));
+}
+
+std::vector<std::uint64_t> result_shape(const GemmOperands& x) {
+  if (x.groups.stack != 0) return {x.groups.count, x.groups.stack, x.n};
+  return {x.m, x.n};
 }
 
 Dtype result_dtype(const GemmModel& model) {
@@ -330,7 +404,7 @@ void write_result(const std::string& path, const GemmModel& model, const GemmOpe
                   const std::vector<std::pair<std::string, std::string>>& metadata) {
   check_result_name(path);
   const Dtype dtype = result_dtype(model);
-  const std::vector<std::uint64_t> shape{operands.m, operands.n};
+  const std::vector<std::uint64_t> shape = result_shape(operands);
   std::vector<std::byte> bytes(d.size() * (dtype.bits / 8));
   pack_elements(d, dtype.bits / 8, bytes);
   if (path.ends_with(".npy")) {

@@ -4,6 +4,7 @@
 // tensor is named FILE, or FILE:NAME if the file holds several.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -57,10 +58,58 @@ struct GemmFiles {
   std::string scale_layout = "row_major";  ///< of scales of blocks (lib/block/scale_layout.h)
   std::string scale_run = {};  ///< elements of K that share such a scale; empty: as shapes say
   bool transposed_a = false, transposed_b = false;
+  /// Where rows of A are in groups, each with a B of its own, the file that says which
+  /// (row_groups.h) and how; empty: there is one B. B is then a stack, (G, K, N), and so are the
+  /// bias, (G, N) if not one for all, and the scales of B; of the layout masked A, C and D are
+  /// stacks, too.
+  std::string groups = {}, group_layout = "ends";
   /// ReadArray::round for a and b by a name of the rounding, empty: none. C and the bias are never
   /// rounded.
   std::string round = {};
 };
+
+/// What GemmFiles says beside A, B, C and the bias, under the names of Python's arguments; options
+/// of the command line have "-" in the place of "_".
+enum class FileWord : std::uint8_t { file, file_or_number, word };
+struct FileOption {
+  std::string_view name;
+  std::string GemmFiles::*value;
+  FileWord kind = FileWord::file;
+  /// What a kernel that made D did with it, for `binade identify`.
+  std::string_view of_kernel;
+  /// The values of a word, if it is one of a table.
+  std::vector<std::string> (*words)() = nullptr;
+};
+std::vector<std::string> scale_layout_words();
+std::vector<std::string> group_layout_words();
+inline constexpr std::array<FileOption, 10> file_options{{
+    {"a_scale", &GemmFiles::a_scale, FileWord::file,
+     "file of the scales by which the kernel multiplied sums, in binary32, one for each row of A "
+     "or one for all; or of the scales of blocks of K, of shape (M/rows, K/run)"},
+    {"b_scale", &GemmFiles::b_scale, FileWord::file,
+     "the same of the columns of B; scales of blocks have K along the axis that B has it"},
+    {"a_tensor_scale", &GemmFiles::a_tensor_scale, FileWord::file_or_number,
+     "scale of all of A beside those of blocks, such as NVFP4's: a number, or a file of one"},
+    {"b_tensor_scale", &GemmFiles::b_tensor_scale, FileWord::file_or_number, "the same of B"},
+    {"scale_run", &GemmFiles::scale_run, FileWord::word,
+     "how many elements of K share a scale of a block (default: as the shapes say)"},
+    {"scale_layout", &GemmFiles::scale_layout, FileWord::word,
+     "in which order the scales of blocks lie in their files", &scale_layout_words},
+    {"groups", &GemmFiles::groups, FileWord::file,
+     "file of integers that says which rows of A are in which group, as tokens of an expert, each "
+     "group with a B of its own, which is of shape (G, K, N)"},
+    {"group_layout", &GemmFiles::group_layout, FileWord::word,
+     "what the numbers of --groups are: the row behind each group's last (ends), the rows of each "
+     "(sizes), the group of each row or -1 (rows), or how many rows of each matrix of A, then (G, "
+     "rows, K), are multiplied (masked)",
+     &group_layout_words},
+    {"a_zero_point", &GemmFiles::a_zero_point, FileWord::file,
+     "file of integers that the kernel subtracted from the elements of A, one for each row or one "
+     "for all; of products of integers"},
+    {"b_zero_point", &GemmFiles::b_zero_point, FileWord::file, "such integers of the columns of B"},
+}};
+/// Returns "--a-scale" of "a_scale".
+std::string option_of(const FileOption& row);
 
 /// Returns the rounding that GemmFiles::round names. Throws Error if there is no such name, or for
 /// stochastic rounding.
@@ -72,12 +121,13 @@ std::string round_option(Rounding rounding);
 std::optional<float> scale_number(const std::string& text);
 
 /// Reads the scales of lines, of runs of K and of whole matrices into `out`, a GemmOperands or
-/// KernelRun that has its m, n and k. Of an instruction that multiplies by scales, those of runs
-/// are numbers of its format and have its length; `run` is 0 otherwise.
+/// KernelRun that has its m, n, k and groups. Of an instruction that multiplies by scales, those of
+/// runs are numbers of its format and have its length; `run` is 0 otherwise.
 struct ScalesOfLines {
   std::size_t m, n, k;
   std::vector<std::uint64_t>&a_scale, &b_scale;
   RunScales& runs;
+  const RowGroups& groups;
 };
 void read_product_scales(const GemmFiles& files, std::size_t run, const Format& format,
                          const ScalesOfLines& out);
@@ -90,11 +140,13 @@ void read_product_scales(const GemmFiles& files, std::size_t run, const Format& 
 /// fit together, a matrix is empty, or K is above 2^30.
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model);
 
-/// Reads a D of shape (m, n), in the epilogue's output format. Throws Error as read_array does, and
-/// if its shape is another.
+/// Reads a D of shape (m, n), or of a stack (groups, rows, n), in the epilogue's output format.
+/// Throws Error as read_array does, and if its shape is another.
 std::vector<std::uint64_t> read_result(const std::string& where, const GemmModel& model,
                                        const GemmOperands& operands);
 
+/// Returns the shape of C and D.
+std::vector<std::uint64_t> result_shape(const GemmOperands& operands);
 /// Returns the dtype in which D is stored: that of its format, or unsigned integers of the same
 /// width if there is none; I32 for an integer product.
 Dtype result_dtype(const GemmModel& model);

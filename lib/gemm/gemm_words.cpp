@@ -288,19 +288,17 @@ void adopt_output(const GemmOptions& o, const std::string& d, GemmModel& model) 
 }
 
 std::vector<InputPath> inputs_of(const GemmOptions& o) {
-  const auto file_of_scale = [](const std::string& text) {
-    return scale_number(text) ? std::string() : file_of(text);
-  };
-  return {{"A", file_of(o.files.a)},
-          {"B", file_of(o.files.b)},
-          {"C", file_of(o.c)},
-          {"--bias", file_of(o.bias)},
-          {"--a-scale", file_of(o.files.a_scale)},
-          {"--b-scale", file_of(o.files.b_scale)},
-          {"--a-tensor-scale", file_of_scale(o.files.a_tensor_scale)},
-          {"--b-tensor-scale", file_of_scale(o.files.b_tensor_scale)},
-          {"--a-zero-point", file_of(o.files.a_zero_point)},
-          {"--b-zero-point", file_of(o.files.b_zero_point)}};
+  std::vector<InputPath> out{{"A", file_of(o.files.a)},
+                             {"B", file_of(o.files.b)},
+                             {"C", file_of(o.c)},
+                             {"--bias", file_of(o.bias)}};
+  for (const FileOption& row : file_options) {
+    const std::string& text = o.files.*row.value;
+    if (row.kind == FileWord::word) continue;
+    const bool is_number = row.kind == FileWord::file_or_number && scale_number(text);
+    out.push_back({option_of(row), is_number ? std::string() : file_of(text)});
+  }
+  return out;
 }
 
 GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
@@ -317,6 +315,8 @@ GemmOperands operands_of(const GemmOptions& o, GemmModel& model) {
                  "with scales, which take its place", "put it into one of them"},
       IdleOption{"--scale-order", out.runs.any() && !of_both && o.scale_order != "a-first",
                  "without a scale of all of A and one of B"},
+      IdleOption{"--group-layout", !out.groups.any() && o.files.group_layout != usual.group_layout,
+                 "without --groups"},
       IdleOption{"--scale-run", !out.runs.any() && o.files.scale_run != usual.scale_run, no_blocks},
       IdleOption{"--scale-layout", !out.runs.any() && o.files.scale_layout != usual.scale_layout,
                  no_blocks},

@@ -269,6 +269,9 @@ void check(const GemmModel& g, const AddedMatrices& added) {
   check_splits(g.sum);
   check_scaling(g);
   check_runs(g, added);
+  if (added.groups && is_streamed(g)) {
+    throw Error("GemmModel: stream-K divides the tiles of one product, and rows are in groups");
+  }
   const auto adds_products = [](const Split& split) { return split.tail_mul_add.has_value(); };
   if (g.k != 1 && std::ranges::any_of(g.sum.splits, adds_products)) {
     throw Error("GemmModel: tail_mul_add of a split is for instructions of one product, as fma.rn");

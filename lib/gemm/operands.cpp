@@ -21,13 +21,49 @@ void check(const OperandSizes& x) {
     throw Error("m, n and k: sizes from 1 on are wanted, k up to 2^30, m and n up to 2^31");
   }
   require_elements("a", x.a, x.m * x.k);
-  require_elements("b", x.b, x.k * x.n);
+  const std::size_t columns = x.n * x.groups;
+  require_elements("b", x.b, x.k * columns);
   require_elements("c", x.c, x.c == 0 ? 0 : x.m * x.n);
-  require_elements("bias", x.bias, x.bias == 0 ? 0 : x.n);
+  require_elements("bias", x.bias, x.bias == 0 ? 0 : columns);
   require_elements("a_scale", x.a_scale, x.a_scale == 0 ? 0 : x.m);
-  require_elements("b_scale", x.b_scale, x.b_scale == 0 ? 0 : x.n);
+  require_elements("b_scale", x.b_scale, x.b_scale == 0 ? 0 : columns);
   require_elements("runs.a", x.a_runs, x.a_runs == 0 ? 0 : x.m * x.runs);
-  require_elements("runs.b", x.b_runs, x.b_runs == 0 ? 0 : x.n * x.runs);
+  require_elements("runs.b", x.b_runs, x.b_runs == 0 ? 0 : columns * x.runs);
+  require_elements("groups.of_row", x.grouped_rows, x.grouped_rows == 0 && x.groups == 1 ? 0 : x.m);
+}
+
+namespace {
+
+/// Appends `count` lines of `width` elements each, the first of which is line `first`.
+template <class T>
+void add_lines(std::vector<T>& to, const std::vector<T>& from, std::size_t first, std::size_t count,
+               std::size_t width) {
+  if (from.empty()) return;
+  const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first * width);
+  to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count * width));
+}
+
+}  // namespace
+
+GemmOperands product_of_group(const GemmOperands& x, std::size_t group) {
+  GemmOperands out;
+  out.n = x.n;
+  out.k = x.k;
+  out.runs.length = x.runs.length;
+  const std::size_t runs = x.runs.count(x.k), column = group * x.n;
+  add_lines(out.b, x.b, column, x.n, x.k);
+  add_lines(out.bias, x.bias, column, x.n, 1);
+  add_lines(out.b_scale, x.b_scale, column, x.n, 1);
+  add_lines(out.runs.b, x.runs.b, column, x.n, runs);
+  for (const GroupedRows& rows : grouped_rows(x.groups, x.m)) {
+    if (rows.group != group) continue;
+    out.m += rows.count;
+    add_lines(out.a, x.a, rows.first, rows.count, x.k);
+    add_lines(out.c, x.c, rows.first, rows.count, x.n);
+    add_lines(out.a_scale, x.a_scale, rows.first, rows.count, 1);
+    add_lines(out.runs.a, x.runs.a, rows.first, rows.count, runs);
+  }
+  return out;
 }
 
 }  // namespace binade

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emulate/gemm.h"
+#include "lib/gemm/row_groups.h"
 
 namespace binade {
 
@@ -30,47 +31,56 @@ struct RunScales {
   }
 };
 
-/// Returns what an element of D is made of: line i of a, line j of b, c at its place.
+/// Returns what an element of D is made of: line i of a, line j of b, that of the row's group if
+/// there are groups, c at its place.
 template <class Matrices>
 GemmElement<std::uint64_t> element_of(const Matrices& x, std::size_t i, std::size_t j,
                                       std::size_t at) {
+  std::size_t column = j;
+  if constexpr (requires { x.groups; }) column = x.groups.column(i, j, x.n);
   return {x.a.data() + i * x.k,
-          x.b.data() + j * x.k,
+          x.b.data() + column * x.k,
           static_cast<int>(x.k),
           x.c.empty() ? 0 : x.c[at],
-          x.bias.empty() ? 0 : x.bias[j],
+          x.bias.empty() ? 0 : x.bias[column],
           !x.c.empty(),
           !x.bias.empty(),
           x.a_scale.empty() ? 0 : x.a_scale[i],
-          x.b_scale.empty() ? 0 : x.b_scale[j],
+          x.b_scale.empty() ? 0 : x.b_scale[column],
           !x.a_scale.empty(),
           !x.b_scale.empty(),
           {i, j, x.m, x.n},
           x.runs.of_line(x.runs.a, i, x.k),
-          x.runs.of_line(x.runs.b, j, x.k)};
+          x.runs.of_line(x.runs.b, column, x.k)};
 }
 
 /// Matrices as encodings. a is m × k, row after row; b is k × n, column after column, so that a dot
 /// product runs along both; c is m × n, row after row, or empty; bias has n elements, one for each
 /// column, or is empty. The scales of A's rows and of B's columns are of binary32, m and n of them,
-/// or none.
+/// or none. Where rows are in groups, b, bias and the scales of columns are those of all groups,
+/// one group after the other; elements of D in rows of no group are 0.
 struct GemmOperands {
   std::size_t m = 0, n = 0, k = 0;
   std::vector<std::uint64_t> a, b, c, bias;
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
   RunScales runs = {};
+  RowGroups groups = {};
 
-  /// Returns what element (i, j) of D is made of.
+  /// Returns what element (i, j) of D is made of; row i is in a group.
   GemmElement<std::uint64_t> element(std::size_t i, std::size_t j) const {
     return element_of(*this, i, j, i * n + j);
   }
 };
+
+/// Returns the product of the rows of a group, in their order; it may have none.
+GemmOperands product_of_group(const GemmOperands& x, std::size_t group);
 
 /// How large a product is, and how many elements its matrices have.
 struct OperandSizes {
   std::size_t m = 0, n = 0, k = 0;
   std::size_t a = 0, b = 0, c = 0, bias = 0, a_scale = 0, b_scale = 0;
   std::size_t a_runs = 0, b_runs = 0, runs = 0;  ///< scales of runs, and how many a line has
+  std::size_t groups = 1, grouped_rows = 0;      ///< how many B, and of how many rows the group
 };
 template <class Matrices>
 OperandSizes sizes_of(const Matrices& x) {
@@ -82,12 +92,17 @@ OperandSizes sizes_of(const Matrices& x) {
     out.b_runs = x.runs.b.size();
     out.runs = x.runs.count(x.k);
   }
+  if constexpr (requires { x.groups; }) {
+    out.groups = x.groups.count;
+    out.grouped_rows = x.groups.of_row.size();
+  }
   return out;
 }
 
 /// Throws Error unless a has m·k elements, b k·n, c m·n or none, the bias n or none, the scales m
 /// and n or none, and those of runs as many for each line as it has runs, or none, where m and n
-/// are from 1 to 2^31 and k is at most 2^30. gemm(), account() and check_gemm() call this first.
+/// are from 1 to 2^31 and k is at most 2^30; of groups, b, bias and scales of columns as often.
+/// gemm(), account() and check_gemm() call this first.
 void check(const OperandSizes& x);
 
 /// Throws Error, which begins with the name of a matrix, if it has another number of elements than

@@ -558,16 +558,24 @@ std::vector<std::uint64_t> PreparedProduct::all(const GemmOperands& x, const Gem
     elements += more;
     progress(elements / x.n);
   };
-  product({.a = {.codes = x.a.data(), .count = x.m, .k = x.k},
-           .b = {.codes = x.b.data(), .count = x.n, .k = x.k},
-           .c = x.c.empty() ? nullptr : x.c.data(),
-           .bias = x.bias.empty() ? nullptr : x.bias.data(),
-           .a_scale = x.a_scale.empty() ? nullptr : x.a_scale.data(),
-           .b_scale = x.b_scale.empty() ? nullptr : x.b_scale.data(),
-           .a_runs = x.runs.a.empty() ? nullptr : x.runs.a.data(),
-           .b_runs = x.runs.b.empty() ? nullptr : x.runs.b.data(),
-           .runs = x.runs.count(x.k)},
-          d.data(), progress ? Done(report) : Done(), detours);
+  const std::size_t runs = x.runs.count(x.k);
+  for (const GroupedRows& rows : grouped_rows(x.groups, x.m)) {
+    const std::size_t i = rows.first, j = rows.group * x.n;
+    const auto from = [](const auto& all, std::size_t at) {
+      return all.empty() ? nullptr : all.data() + at;
+    };
+    product({.a = {.codes = x.a.data() + i * x.k, .count = rows.count, .k = x.k},
+             .b = {.codes = x.b.data() + j * x.k, .count = x.n, .k = x.k},
+             .c = from(x.c, i * x.n),
+             .bias = from(x.bias, j),
+             .a_scale = from(x.a_scale, i),
+             .b_scale = from(x.b_scale, j),
+             .place = {i, 0, x.m, x.n},
+             .a_runs = from(x.runs.a, i * runs),
+             .b_runs = from(x.runs.b, j * runs),
+             .runs = runs},
+            d.data() + i * x.n, progress ? Done(report) : Done(), detours);
+  }
   return d;
 }
 

@@ -19,16 +19,33 @@
 namespace binade {
 namespace {
 
-/// Returns the elements of a vector for each of `lines`, or of a single element.
-std::vector<std::uint64_t> for_lines(std::vector<std::uint64_t> elements,
-                                     const std::vector<std::uint64_t>& shape,
-                                     const std::string& where, const std::string& what,
-                                     std::size_t lines) {
-  const bool is_vector = std::ranges::count_if(shape, [](std::uint64_t n) { return n != 1; }) <= 1;
-  if (is_vector && elements.size() == 1) elements.resize(lines, elements[0]);
-  if (is_vector && elements.size() == lines) return elements;
-  throw error_in(where, "shape " + shape_text(shape),
-                 fmt::format("{} is a single number or of shape ({},) here", what, lines));
+/// Returns the elements of a vector for each line, or for each group, or of a single element.
+std::vector<std::uint64_t> for_lines(const std::vector<std::uint64_t>& elements,
+                                     std::vector<std::uint64_t> shape, const std::string& where,
+                                     const std::string& what, const ScaledLines& lines) {
+  const std::uint64_t each = lines.count / lines.groups;
+  const std::string shown = shape_text(shape);
+  std::erase(shape, 1);
+  const bool is_vector = shape.size() <= 1;
+  if (is_vector && elements.size() == 1) return std::vector(lines.count, elements[0]);
+  const bool of_stack = shape == std::vector<std::uint64_t>{lines.groups, each};
+  const bool of_lines = is_vector && (!lines.is_stack || each == 1 || lines.groups == 1);
+  if ((of_lines || (lines.is_stack && of_stack)) && elements.size() == lines.count) {
+    return elements;
+  }
+  if (is_vector && !lines.group.empty() && elements.size() == lines.groups) {
+    std::vector<std::uint64_t> out;
+    for (const std::uint32_t group : lines.group) {
+      out.push_back(group < lines.groups ? elements[group] : 0);
+    }
+    return out;
+  }
+  const std::string of_groups =
+      lines.group.empty() ? "" : fmt::format(", one for each of {} groups,", lines.groups);
+  throw error_in(where, "shape " + shown,
+                 fmt::format("{} is a single number{} or of shape {} here", what, of_groups,
+                             lines.is_stack ? fmt::format("({}, {})", lines.groups, each)
+                                            : fmt::format("({},)", lines.count)));
 }
 
 /// Returns the sums of lines of k integers, modulo 2^32.
@@ -54,23 +71,21 @@ std::size_t shared_by(std::size_t n, std::size_t parts, std::size_t least) {
   return n % parts == 0 ? n / parts : 0;
 }
 
-/// Scales in the order of their file, the grid that its shape says, and their format.
+/// Scales in the order of their file, its shape, and their format.
 struct FileScales {
   std::vector<std::uint64_t> codes;
-  ScaleGrid grid;
+  std::vector<std::uint64_t> shape;
   Format format = binary32;
   bool bytes = false;  ///< integers, which are bits of a format of 8
 };
 
 FileScales read_file_scales(const BlockScaleFile& x, const ScaleLayout& layout) {
-  FileScales out{.codes = {}, .grid = {}, .format = x.format};
+  FileScales out{.codes = {}, .shape = {}, .format = x.format};
   if (layout.word == 1) {
     out.bytes = x.format == binary32 && integer_format(x.where) == u8;
     if (out.bytes) out.format = e8m0;
     Array array = read_array(x.where, out.format, {.what = x.what, .may_round = false});
-    const std::vector<std::uint64_t>& shape = array.shape;
-    out.grid = {shape.size() == 2 ? shape[0] : 1,
-                shape.size() == 2 ? shape[1] : array.elements.size()};
+    out.shape = std::move(array.shape);
     out.codes = std::move(array.elements);
     return out;
   }
@@ -79,8 +94,61 @@ FileScales read_file_scales(const BlockScaleFile& x, const ScaleLayout& layout) 
        read_array(x.where, s32, {.what = x.what, .may_round = false}).elements) {
     for (std::size_t i = 0; i < layout.word; ++i) out.codes.push_back(word >> (8 * i) & 0xFF);
   }
-  out.grid = {1, out.codes.size()};
   return out;
+}
+
+/// Neighbouring lines whose scales lie together, `rows` times `columns` of them.
+struct ScalePart {
+  std::size_t first = 0, lines = 0;
+  ScaleGrid grid{};
+};
+
+/// Returns the matrices that a file in rows has scales of, as its shape says.
+std::vector<ScalePart> plain_parts(const BlockScaleFile& x,
+                                   const std::vector<std::uint64_t>& shape) {
+  const ScaledLines& lines = x.lines;
+  const std::size_t matrices = lines.is_stack ? lines.groups : 1;
+  const std::size_t axes = lines.is_stack ? 3 : 2;
+  const bool is_vector = !lines.is_stack && shape.size() < axes;
+  if (!is_vector && (shape.size() != axes || (lines.is_stack && shape[0] != matrices))) return {};
+  std::vector<ScalePart> out;
+  for (std::size_t i = 0; i < matrices; ++i) {
+    const std::size_t each = lines.count / matrices;
+    const std::size_t columns = shape.empty() ? 1 : shape.back();
+    out.push_back({i * each, each, {is_vector ? 1 : shape[axes - 2], columns}});
+    if (x.transposed) std::swap(out[i].grid.rows, out[i].grid.columns);
+  }
+  return out;
+}
+
+/// Returns the lines whose scales are filled up together: all, those of each matrix of a stack, or,
+/// if there are as many scales as these have, those of each group.
+std::vector<ScalePart> filled_parts(const BlockScaleFile& x, const ScaleLayout& layout,
+                                    std::size_t scales) {
+  const ScaledLines& lines = x.lines;
+  const std::size_t runs = (x.k + x.length - 1) / x.length;
+  const auto size = [&](std::size_t count) {
+    const ScaleGrid filled = layout.filled({count, runs});
+    return filled.rows * filled.columns;
+  };
+  if (!lines.is_stack && size(lines.count) == scales) {
+    return {{0, lines.count, {lines.count, runs}}};
+  }
+  std::vector<ScalePart> out;
+  std::size_t all = 0;
+  for (std::size_t first = 0, end = 0; first < lines.count; first = end) {
+    const std::size_t each = lines.count / lines.groups;
+    for (end = first + 1; end < lines.count; ++end) {
+      const bool same = lines.is_stack
+                            ? end / each == first / each
+                            : lines.group.empty() || lines.group[end] == lines.group[first];
+      if (!same) break;
+    }
+    if (!lines.is_stack && !lines.group.empty() && lines.group[first] == lines.groups) continue;
+    out.push_back({first, end - first, {end - first, runs}});
+    all += size(end - first);
+  }
+  return all == scales ? out : std::vector<ScalePart>{};
 }
 
 const ScaleLayout& layout_of(const std::string& name) {
@@ -93,13 +161,36 @@ const ScaleLayout& layout_of(const std::string& name) {
 
 }  // namespace
 
-bool are_block_scales(const std::string& where, std::size_t lines) {
+ScaledLines rows_of(const RowGroups& groups, std::size_t m) {
+  ScaledLines out{.count = m, .groups = groups.count, .is_stack = groups.stack != 0};
+  for (const std::int32_t group : groups.of_row) {
+    out.group.push_back(group < 0 ? static_cast<std::uint32_t>(groups.count)
+                                  : static_cast<std::uint32_t>(group));
+  }
+  return out;
+}
+
+ScaledLines columns_of(const RowGroups& groups, std::size_t n) {
+  ScaledLines out{.count = groups.count * n, .groups = groups.count, .is_stack = groups.any()};
+  for (std::size_t line = 0; line < out.count && groups.any(); ++line) {
+    out.group.push_back(static_cast<std::uint32_t>(line / n));
+  }
+  return out;
+}
+
+bool are_block_scales(const std::string& where, const ScaledLines& lines) {
   const OpenedTensor tensor = open_tensor(where);
-  const std::vector<std::uint64_t>& shape = tensor.info().shape;
+  std::vector<std::uint64_t> shape = tensor.info().shape;
+  std::size_t count = lines.count;
+  if (lines.is_stack) {
+    if (shape.size() != 3) return false;
+    shape.erase(shape.begin());
+    count /= lines.groups;
+  }
   if (shape.size() != 2) return false;
   const std::uint64_t all = shape[0] * shape[1];
   const bool is_vector = shape[0] == 1 || shape[1] == 1;
-  return !is_vector || (all != 1 && all != lines);
+  return !is_vector || (all != 1 && all != count);
 }
 
 LineScales read_block_scales(const BlockScaleFile& x) {
@@ -111,48 +202,50 @@ LineScales read_block_scales(const BlockScaleFile& x) {
   }
   constexpr std::size_t least = 16;  // of a block that the shape leaves open
   FileScales file = read_file_scales(x, layout);
-  ScaleGrid& grid = file.grid;
-  std::vector<std::uint64_t>& codes = file.codes;
-  if (plain && x.transposed) std::swap(grid.rows, grid.columns);
-  LineScales out{x.length == 0 ? shared_by(x.k, grid.columns, least) : x.length, {}};
-  const std::size_t runs = out.length == 0 ? 0 : (x.k + out.length - 1) / out.length;
-  std::size_t height = plain ? shared_by(x.lines, grid.rows, least) : 1;
-  if (!plain) {
-    const ScaleGrid own{x.lines, runs}, filled = layout.filled(own);
-    if (filled.rows * filled.columns == codes.size()) {
-      codes = row_by_row<std::uint64_t>(layout, own, codes);
-      grid = own;
-    } else {
-      height = 0;
-    }
-  }
-  if (height == 0 || runs != grid.columns) {
+  const std::vector<ScalePart> parts =
+      plain ? plain_parts(x, file.shape) : filled_parts(x, layout, file.codes.size());
+  const auto refuse = [&] {
     const std::string of_k =
         x.length == 0 ? std::string() : fmt::format(" of {} elements of K", x.length);
-    throw error_in(x.where, fmt::format("{} scales", codes.size()),
-                   fmt::format("{} of {} lines of {} elements is a number, one for each line, or "
+    const std::string of_stack =
+        x.lines.is_stack ? fmt::format(", in a stack of {}", x.lines.groups) : std::string();
+    throw error_in(x.where, fmt::format("{} scales", file.codes.size()),
+                   fmt::format("{} of {} lines of {} elements{} is a number, one for each line, or "
                                "one for each block{}",
-                               x.what, x.lines, x.k, of_k));
-  }
+                               x.what, x.lines.count, x.k, of_stack, of_k));
+  };
+  if (parts.empty()) refuse();
+  LineScales out{x.length == 0 ? shared_by(x.k, parts[0].grid.columns, least) : x.length, {}};
+  const std::size_t runs = out.length == 0 ? 0 : (x.k + out.length - 1) / out.length;
   constexpr std::size_t nvfp4_run = 16;  // whose scales are ue4m3
   if (file.bytes && out.length == nvfp4_run) file.format = ue4m3;
-  for (std::uint64_t& code : codes) code = convert(code, file.format, binary32).bits;
-  out.codes.resize(x.lines * runs);
+  for (std::uint64_t& code : file.codes) code = convert(code, file.format, binary32).bits;
+  out.codes.resize(x.lines.count * runs);
   const bool down = plain && x.transposed;
-  for (std::size_t line = 0; line < x.lines; ++line) {
-    const std::size_t row = line / height;
-    for (std::size_t run = 0; run < runs; ++run) {
-      const std::size_t at = down ? run * grid.rows + row : row * grid.columns + run;
-      out.codes[line * runs + run] = static_cast<std::uint32_t>(codes[at]);
+  std::size_t from = 0;
+  for (const ScalePart& part : parts) {
+    const ScaleGrid& grid = part.grid;
+    const std::size_t height = shared_by(part.lines, grid.rows, least);
+    if (height == 0 || runs != grid.columns) refuse();
+    const ScaleGrid filled = layout.filled(grid);
+    const std::span<const std::uint64_t> codes =
+        std::span(file.codes).subspan(from, filled.rows * filled.columns);
+    from += codes.size();
+    for (std::size_t line = 0; line < part.lines; ++line) {
+      const std::size_t row = line / height;
+      for (std::size_t run = 0; run < runs; ++run) {
+        const std::size_t at = down ? run * grid.rows + row : layout.place(filled, row, run);
+        out.codes[(part.first + line) * runs + run] = static_cast<std::uint32_t>(codes[at]);
+      }
     }
   }
   return out;
 }
 
 std::vector<std::uint64_t> read_scales(const std::string& where, const std::string& what,
-                                       std::size_t lines) {
-  Array array = read_array(where, binary32, {.what = what, .may_round = false});
-  return for_lines(std::move(array.elements), array.shape, where, what, lines);
+                                       const ScaledLines& lines) {
+  const Array array = read_array(where, binary32, {.what = what, .may_round = false});
+  return for_lines(array.elements, array.shape, where, what, lines);
 }
 
 std::vector<std::int32_t> read_zero_points(const std::string& where, const std::string& what,
@@ -169,8 +262,8 @@ std::vector<std::int32_t> read_zero_points(const std::string& where, const std::
     throw error_in(where, fmt::format("a zero point of {}", value), "an s32 holds zero points");
   };
   std::vector<std::int32_t> out;
-  for (const std::uint64_t bits :
-       for_lines(read_elements(*tensor.file, tensor.index), info.shape, where, what, lines)) {
+  for (const std::uint64_t bits : for_lines(read_elements(*tensor.file, tensor.index), info.shape,
+                                            where, what, {.count = lines})) {
     const std::uint64_t high = bits << shift;
     out.push_back(is_signed ? narrow(static_cast<std::int64_t>(high) >> shift)
                             : narrow(high >> shift));

@@ -15,19 +15,31 @@
 
 namespace binade {
 
-/// Reads the scales of a matrix's rows or columns, of which there are `lines`: that many numbers in
-/// a vector or in a matrix of one row or column, or a single one, which is of all lines. Returns
-/// `lines` encodings of binary32. Throws Error as read_array does (files.h), and if there is
-/// another number of them; `what` names the option.
+/// The rows of A or the columns of B, which scales go with.
+struct ScaledLines {
+  std::size_t count = 0;
+  std::size_t groups = 1;
+  std::vector<std::uint32_t> group = {};  ///< of each line; `groups`: it is in none
+  bool is_stack = false;                  ///< the file of the matrix holds one for each group
+};
+/// Returns the rows of A, or the n columns of each B, with the group of each.
+ScaledLines rows_of(const RowGroups& groups, std::size_t m);
+ScaledLines columns_of(const RowGroups& groups, std::size_t n);
+
+/// Reads the scales of a matrix's lines: as many numbers in a vector or in a matrix of one row or
+/// column, of a stack (groups, lines); one for each group; or a single one, which is of all.
+/// Returns one encoding of binary32 for each line. Throws Error as read_array does (files.h), and
+/// if there is another number of them; `what` names the option.
 std::vector<std::uint64_t> read_scales(const std::string& where, const std::string& what,
-                                       std::size_t lines);
+                                       const ScaledLines& lines);
 
 /// Where scales of blocks of a matrix lie in their file.
 struct BlockScaleFile {
-  std::string where, what;       ///< the tensor, and the name of the option
-  std::size_t lines = 0, k = 0;  ///< of the matrix: rows of A or columns of B, and elements each
-  bool transposed = false;       ///< the file has K first, as the scales of a B of (K, N)
-  std::size_t length = 0;        ///< elements of K that share a scale; 0: by the shape
+  std::string where, what;           ///< the tensor, and the name of the option
+  ScaledLines lines;                 ///< of the matrix
+  std::size_t k = 0;                 ///< elements of a line
+  bool transposed = false;           ///< the file has K first, as the scales of a B of (K, N)
+  std::size_t length = 0;            ///< elements of K that share a scale; 0: by the shape
   std::string layout = "row_major";  ///< in which order they lie (lib/block/scale_layout.h)
   Format format = binary32;          ///< of which they are numbers, or bits
 };
@@ -39,13 +51,14 @@ struct LineScales {
 };
 
 /// Returns whether the tensor's shape, beside a matrix of so many lines, is that of scales of
-/// blocks: two dimensions, and not one scale for each line or a single one.
-bool are_block_scales(const std::string& where, std::size_t lines);
+/// blocks: two dimensions, of a stack one more, and not one scale for each line or a single one.
+bool are_block_scales(const std::string& where, const ScaledLines& lines);
 
 /// Reads scales of blocks of lines by runs of K: a matrix of one scale for each. Where the shape
 /// leaves the size of blocks open, powers of two are taken. A tensor of bytes holds e8m0, and in
-/// the layout deepgemm four of them are an int32; of runs of 16 elements bytes are ue4m3. Throws
-/// Error as read_array does, and if the shape is of no blocks of the matrix.
+/// the layout deepgemm four of them are an int32; of runs of 16 elements bytes are ue4m3. Where
+/// rows are in groups and a layout fills up, that may be the rows of all or those of each group.
+/// Throws Error as read_array does, and if the shape is of no blocks of the matrix.
 LineScales read_block_scales(const BlockScaleFile& file);
 
 /// Reads zero points in the same shapes: integers of 8 to 64 bits that an s32 holds.

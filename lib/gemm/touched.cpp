@@ -14,17 +14,27 @@ namespace {
 
 constexpr std::size_t most_products = std::size_t{1} << 22;
 
+/// Returns the number of a row of which so many are before it.
+std::size_t nth_row(const std::vector<GroupedRows>& all, std::size_t before) {
+  for (const GroupedRows& rows : all) {
+    if (before < rows.count) return rows.first + before;
+    before -= rows.count;
+  }
+  return 0;
+}
+
 /// Returns how many of these elements any rival of the aspect changes.
 std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOperands& operands,
                     std::size_t elements) {
-  const std::size_t all = operands.m * operands.n;
+  const std::vector<GroupedRows> rows = grouped_rows(operands.groups, operands.m);
+  const std::size_t all = rows_in_groups(operands.groups, operands.m) * operands.n;
   std::size_t out = 0;
   for (std::size_t i = 0; i < elements; ++i) {
     if (i % 16 == 0) poll();
     // The golden ratio spreads the elements, so that they do not follow a stride of the matrix.
     const std::uint64_t spread = i * 0x9E3779B97F4A7C15U >> 32;
     const std::size_t at = elements == all ? i : spread * all >> 32;
-    const auto element = operands.element(at / operands.n, at % operands.n);
+    const auto element = operands.element(nth_row(rows, at / operands.n), at % operands.n);
     const std::uint64_t ours = gemm_element(model, element);
     out += std::ranges::any_of(open.rivals, [&](const Rival& rival) {
       if (rival.sees != nullptr || rival.types != model.types) return false;
@@ -39,7 +49,8 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
 }  // namespace
 
 Touched touched_by(const NamedGemm& named, const GemmOperands& operands) {
-  Touched out{operands.m * operands.n, operands.m * operands.n, {}};
+  const std::size_t all = rows_in_groups(operands.groups, operands.m) * operands.n;
+  Touched out{all, all, {}};
   if (named.sm == 0 || !named.rules.empty() || out.all == 0) return out;
   const std::vector<OpenAspect> open = open_aspects(parse_instruction(named.instruction, named.sm));
   std::size_t rivals = 0;

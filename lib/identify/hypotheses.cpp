@@ -19,6 +19,7 @@
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
 #include "lib/identify/formulas.h"
+#include "lib/identify/grouped_runs.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/line_factors.h"
 #include "lib/identify/misplaced.h"
@@ -564,12 +565,39 @@ const Identification& nearest_operands(const Identification& x) {
   return *best;
 }
 
+/// Returns those of the run that the nearest model gets wrong most, and before them whether rows
+/// met the B of another group.
+KernelHypotheses hypotheses_of_several(const Identification& x, double seconds,
+                                       const SearchProgress& progress) {
+  Identification one = x;
+  std::optional<WrongGroups> wrong;
+  std::string by;
+  std::size_t run = 0;
+  if (!x.result.rejected.empty() && !x.runs[0].dots) {
+    const Candidate& nearest = x.candidate(x.result.rejected[0]);
+    run = run_of_most_wrong(x.runs, equal_elements(nearest.model, x.runs));
+    const bool grouped = std::ranges::none_of(x.runs, &std::string::empty, &KernelRun::name);
+    if (grouped) wrong = wrong_groups(nearest.model, x.runs, x.idle);
+    by = command_of(x, nearest);
+  }
+  std::swap(one.runs[0], one.runs[run]);
+  one.runs.resize(1);
+  KernelHypotheses out;
+  if (!wrong || wrong->equal != wrong->elements) {
+    out = HypothesisSearch(one, seconds, progress).run();
+  }
+  for (KernelHypothesis& one_run : out.told) one_run.run = run;
+  if (wrong) out.told.insert(out.told.begin(), {wrong->words, wrong->equal, wrong->elements, by});
+  return out;
+}
+
 }  // namespace
 
 KernelHypotheses hypotheses_of(const Identification& x, double seconds,
                                const SearchProgress& progress) {
   if (!x.result.explaining.empty() || x.runs.empty()) return {};
   const Identification& of = nearest_operands(x);
+  if (of.runs.size() > 1) return hypotheses_of_several(of, seconds, progress);
   KernelHypotheses out = HypothesisSearch(of, seconds, progress).run();
   if (!of.searched.rounded) return out;
   for (KernelHypothesis& one : out.told) {

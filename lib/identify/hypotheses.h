@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,17 +21,20 @@ struct KernelHypothesis {
   std::string words;
   std::size_t equal = 0, elements = 0;
   std::string model = {};  ///< options of `binade gemm`, of the model that makes so many equal
+  std::optional<std::size_t> run = {};  ///< of several, the one whose elements they are; empty: all
 };
 
 struct KernelHypotheses {
-  std::vector<KernelHypothesis>
-      told;               ///< those that make most equal first; they are of the first run
-  std::size_t tried = 0;  ///< how many mistakes were tried
+  /// Those that make most equal first. Of several runs they are of that of most elements which the
+  /// nearest model gets wrong.
+  std::vector<KernelHypothesis> told;
+  std::size_t tried = 0;                   ///< how many mistakes were tried
   std::vector<std::string> left_out = {};  ///< plausible ones for which the time did not suffice
 };
 
-/// Returns suspicions about the first run of an identification in which no model explains every
-/// element; none if there is one. No search begins after so many seconds.
+/// Returns suspicions about an identification in which no model explains every element; none if
+/// there is one. Those of rows that met another group's B are of all runs. No search begins after
+/// so many seconds.
 KernelHypotheses hypotheses_of(const Identification& x, double seconds = 10,
                                const SearchProgress& progress = {});
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/identify/detours.h"
+#include "lib/identify/grouped_runs.h"
 #include "lib/identify/streams.h"
 #include "lib/parallel/parallel.h"
 #include "lib/text/error.h"
@@ -58,7 +59,7 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
                            const KnownEpilogue& epilogue, const SearchOptions& options,
                            const SearchProgress& progress, const Searched& searched) {
   const KernelFacts facts = facts_of(types, runs, epilogue);
-  Identification out{types, std::move(runs), searched, {}, {}, 0, {}};
+  Identification out{types, std::move(runs), {}, searched, {}, {}, 0, {}};
   out.searched.gpu = searched.gpu || (searched.instructions && looks_like_gpu(types, out.runs));
   poll();
   out.cores = cores_for(types, out.searched);
@@ -177,6 +178,7 @@ KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& run
 Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
                         const KnownEpilogue& epilogue, const SearchOptions& options,
                         const SearchProgress& progress, const Searched& searched) {
+  const std::vector<KernelRun> idle = take_idle(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     check(runs[i], i + 1, types);
     if (runs[i].runs.length == runs[0].runs.length) continue;
@@ -186,6 +188,7 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
   }
   const bool has_run_scales = !runs.empty() && runs[0].runs.any();
   Identification plain = identify_as(types, std::move(runs), epilogue, options, progress, searched);
+  plain.idle = idle;
   if (is_settled(plain)) return plain;
   const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;
   if (single && searched.tf32 && searched.instructions) {

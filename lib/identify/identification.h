@@ -4,9 +4,12 @@
 // everything that was tried and what came out; text and JSON are written from it.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "lib/gemm/files.h"
 #include "lib/identify/hypotheses.h"
 #include "lib/identify/search.h"
 
@@ -15,6 +18,7 @@ namespace binade {
 struct Identification {
   KernelTypes types{};
   std::vector<KernelRun> runs;
+  std::vector<KernelRun> idle = {};  ///< of groups without rows, whose B rows may have met
   Searched searched;  ///< as requested; `gpu` is set also if the bits look like a GPU's
   std::vector<Core> cores;
   std::vector<Candidate> candidates;
@@ -51,13 +55,21 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
 /// or are empty.
 struct RunFiles {
   std::vector<std::string> a, b, c, bias, d;
-  /// Scales and zero points of A's rows and of B's columns (lib/gemm/scales.h).
-  std::vector<std::string> a_scale = {}, b_scale = {}, a_zero_point = {}, b_zero_point = {};
-  std::vector<std::string> a_tensor_scale = {}, b_tensor_scale = {};
-  std::string scale_layout = "row_major", scale_run = {};  ///< of scales of blocks (GemmFiles)
-  /// Whether a product's a has shape (K, M), and its b (N, K).
-  bool transposed_a = false, transposed_b = false;
-  std::string types;  ///< types by PTX's names, "d.a.b" or "d.a.b.c"; empty: those of the files
+  /// Those of file_options that are no words, in its order.
+  std::array<std::vector<std::string>, file_options.size()> beside = {};
+  /// What holds for all runs: words of file_options, and whether a product's a has shape (K, M),
+  /// and its b (N, K).
+  GemmFiles shared = {};
+  std::string types =
+      {};  ///< types by PTX's names, "d.a.b" or "d.a.b.c"; empty: those of the files
+
+  /// Returns whether a run has what an option of this name gives.
+  bool has(std::string_view name) const {
+    for (std::size_t i = 0; i < beside.size(); ++i) {
+      if (file_options[i].name == name) return !beside[i].empty();
+    }
+    return false;
+  }
 };
 
 struct ReadRuns {
@@ -67,9 +79,9 @@ struct ReadRuns {
 
 /// Reads runs from files. A product has a of shape (M, K), b (K, N), c and d (M, N); a vector a is
 /// one row, a vector b one column. Dot products have a and b of shape (rows, K), c and d (rows,) or
-/// (rows, 1), and no bias. Of products of integers, zero points and a bias of s32 become part of C,
-/// with which their sums begin. Throws Error with the file, what does not fit, and what to do; K is
-/// at most 2^24.
+/// (rows, 1), and no bias. A product in groups of rows is a run for each group that has rows. Of
+/// products of integers, zero points and a bias of s32 become part of C, with which their sums
+/// begin. Throws Error with the file, what does not fit, and what to do; K is at most 2^24.
 ReadRuns read_runs(const RunFiles& files);
 
 }  // namespace binade

@@ -45,8 +45,11 @@ void check(const IdentifyOptions& o) {
                  "without --c"},
       IdleOption{"--alpha",
                  o.epilogue.alpha != usual.epilogue.alpha &&
-                     !(o.files.a_scale.empty() && o.files.b_scale.empty()),
+                     (o.files.has("a_scale") || o.files.has("b_scale")),
                  "with scales, which take its place", "put it into one of them"},
+      IdleOption{"--group-layout",
+                 !o.files.has("groups") && o.files.shared.group_layout != GemmFiles{}.group_layout,
+                 "without --groups"},
       IdleOption{"--show", o.all && o.show != usual.show, "with --all"},
       IdleOption{"--seed", o.propose.empty() && o.seed != usual.seed, "without --propose"},
   });

@@ -42,7 +42,7 @@ Json contradiction_json(const Identification& x, const Contradiction& at) {
   const KernelRun& run = x.runs[at.run];
   const int digits = (x.types.d.storage_bits() + 3) / 4;
   Json out{{"run", at.run},
-           {"row", run.row(at.element)},
+           {"row", run.rows.empty() ? run.row(at.element) : run.rows[run.row(at.element)]},
            {"column", run.dots ? Json(nullptr) : Json(run.column(at.element))},
            {"expected", fmt::format("{:0{}X}", at.expected, digits)},
            {"found", fmt::format("{:0{}X}", at.found, digits)},
@@ -65,7 +65,8 @@ Json searched_json(const Searched& x) {
 }
 
 Json json_of_run(const KernelRun& run) {
-  return {{"m", run.m},
+  return {{"name", run.name.empty() ? Json(nullptr) : Json(run.name)},
+          {"m", run.m},
           {"n", run.n},
           {"k", run.k},
           {"dots", run.dots},
@@ -120,6 +121,7 @@ Json identification_json(const Identification& x, std::size_t show) {
     out["hypotheses"].push_back({{"words", one.words},
                                  {"equal", one.equal},
                                  {"elements", one.elements},
+                                 {"run", one.run ? Json(*one.run) : Json(nullptr)},
                                  {"model", one.model.empty() ? Json(nullptr) : Json(one.model)}});
   }
   out["not_tried"] = not_tried_of(x);

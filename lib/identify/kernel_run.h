@@ -33,6 +33,9 @@ struct KernelRun {
   RunScales runs = {};
   std::string c_words = "C";  ///< what c is the sum of: "C", "zero points and the bias"
   std::vector<std::int32_t> a_zeros = {}, b_zeros = {};  ///< zero points that c accounts for
+  /// Of one group of rows (grouped_runs.h): what it is called, and which rows of A and D it has.
+  std::string name = {};
+  std::vector<std::size_t> rows = {};
 
   std::size_t size() const { return d.size(); }
   std::size_t row(std::size_t element) const { return dots ? element : element / n; }

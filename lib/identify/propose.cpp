@@ -245,8 +245,8 @@ std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes
                          std::size_t n, bool columns) {
     add(name, f, laid_out(bits, run.k, columns), columns ? Shape{run.k, n} : Shape{n, run.k});
   };
-  lines("a", types.a, run.a, run.m, !run.dots && files.transposed_a);
-  lines("b", types.b, run.b, run.n, !run.dots && !files.transposed_b);
+  lines("a", types.a, run.a, run.m, !run.dots && files.shared.transposed_a);
+  lines("b", types.b, run.b, run.n, !run.dots && !files.shared.transposed_b);
   if (!run.c.empty()) add("c", types.c, run.c, run.dots ? Shape{run.m} : Shape{run.m, run.n});
   if (!run.bias.empty()) add("bias", types.bias, run.bias, Shape{run.n});
   // Beside scales of runs of K those of lines are one of a whole matrix, which stays as it is.
@@ -260,8 +260,8 @@ std::vector<ProposedArray> arrays_of(const Proposal& proposal, const KernelTypes
       add(name, binary32, of_lines, Shape{n});
     }
   };
-  scales("a_scale", run.a_scale, run.runs.a, run.m, !run.dots && files.transposed_a);
-  scales("b_scale", run.b_scale, run.runs.b, run.n, !run.dots && !files.transposed_b);
+  scales("a_scale", run.a_scale, run.runs.a, run.m, !run.dots && files.shared.transposed_a);
+  scales("b_scale", run.b_scale, run.runs.b, run.n, !run.dots && !files.shared.transposed_b);
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "lib/format/format_spec.h"
 #include "lib/gemm/files.h"
 #include "lib/gemm/scales.h"
+#include "lib/identify/grouped_runs.h"
 #include "lib/identify/identification.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
@@ -19,6 +20,9 @@
 
 namespace binade {
 namespace {
+
+constexpr std::size_t most_k = std::size_t{1} << 24;
+constexpr const char *k_is_large = "K above 2^24", *give_less = "give a smaller product";
 
 Format format_of(std::string_view word, const std::string& text) {
   const auto row = std::ranges::find(type_names, word, &TypeName::name);
@@ -142,10 +146,10 @@ bool is_column(const Array& x) {
   return x.shape.size() == 1 || (x.shape.size() == 2 && x.shape[1] == 1);
 }
 
-/// The file names of one run.
-struct RunNames {
-  std::string a, b, c, bias, d, a_scale, b_scale, a_zero_point, b_zero_point, a_tensor_scale,
-      b_tensor_scale;
+/// The files of one run.
+struct OneRun {
+  GemmFiles files;
+  std::string d;
 };
 
 std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& format,
@@ -159,23 +163,18 @@ std::vector<std::uint64_t> read_like_d(const std::string& where, const Format& f
 }
 
 /// Reads the scales and zero points of a run.
-void read_beside(KernelRun& run, const RunNames& names, const RunFiles& files,
-                 const KernelTypes& types) {
-  GemmFiles scales{.a = {}, .b = {}, .a_scale = names.a_scale, .b_scale = names.b_scale};
-  scales.a_tensor_scale = names.a_tensor_scale;
-  scales.b_tensor_scale = names.b_tensor_scale;
-  scales.scale_layout = files.scale_layout;
-  scales.scale_run = files.scale_run;
+void read_beside(KernelRun& run, const GemmFiles& files, const KernelTypes& types) {
+  GemmFiles scales = files;
   scales.transposed_a = files.transposed_a && !run.dots;
   scales.transposed_b = files.transposed_b || run.dots;
   read_product_scales(scales, 0, binary32,
-                      {run.m, run.n, run.k, run.a_scale, run.b_scale, run.runs});
+                      {run.m, run.n, run.k, run.a_scale, run.b_scale, run.runs, {}});
   ZeroPoints zeros;
-  if (!names.a_zero_point.empty()) {
-    zeros.a = read_zero_points(names.a_zero_point, "--a-zero-point", run.m);
+  if (!files.a_zero_point.empty()) {
+    zeros.a = read_zero_points(files.a_zero_point, "--a-zero-point", run.m);
   }
-  if (!names.b_zero_point.empty()) {
-    zeros.b = read_zero_points(names.b_zero_point, "--b-zero-point", run.n);
+  if (!files.b_zero_point.empty()) {
+    zeros.b = read_zero_points(files.b_zero_point, "--b-zero-point", run.n);
   }
   const bool has_zeros = !zeros.a.empty() || !zeros.b.empty();
   const bool integers = is_integer(types.a) && is_integer(types.b);
@@ -190,23 +189,35 @@ void read_beside(KernelRun& run, const RunNames& names, const RunFiles& files,
   const bool has_bias = is_integer(types.bias) && !run.bias.empty();
   if (has_bias) add_integer_bias(run.c, run.m, std::exchange(run.bias, {}));
   std::vector<std::string_view> addends;
-  if (!names.c.empty()) addends.emplace_back("C");
+  if (files.c) addends.emplace_back("C");
   if (has_zeros) addends.emplace_back("zero points");
   if (has_bias) addends.emplace_back("the bias");
   if (!addends.empty()) run.c_words = fmt::format("{}", fmt::join(addends, " and "));
 }
 
-KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTypes& types) {
-  Array d = read_array(names.d, types.d, {.what = "--d", .may_round = false});
-  if (d.elements.empty()) throw error_in(names.d, "no elements", "there is nothing to compare");
+/// Reads a run of rows in groups: one for each group that has rows.
+std::vector<KernelRun> read_groups(const OneRun& one, const KernelTypes& types) {
+  GemmModel model{.k = 1};
+  model.types = {types.a, types.b, types.c, types.d};
+  if (is_integer(types.a) && is_integer(types.b)) model.types.c = model.types.d = s32;
+  model.epilogue.out = types.d;
+  const GemmOperands x = read_operands(one.files, model);
+  if (x.k > most_k) throw error_in(one.files.a, k_is_large, give_less);
+  return runs_of_groups(x, read_result(one.d, model, x));
+}
+
+KernelRun read_run(const OneRun& one, const KernelTypes& types) {
+  const GemmFiles& names = one.files;
+  Array d = read_array(one.d, types.d, {.what = "--d", .may_round = false});
+  if (d.elements.empty()) throw error_in(one.d, "no elements", "there is nothing to compare");
   Array a_array = matrix(names.a, types.a, "--a");
   Array b_array = matrix(names.b, types.b, "--b");
   const bool vectors = b_array.shape.size() == 1;
   const bool both_matrices = a_array.shape.size() == 2 && b_array.shape.size() == 2;
   Lines a = lines_of(std::move(a_array));
   Lines b = lines_of(std::move(b_array));
-  const bool turned_a = files.transposed_a;
-  const bool turned_b = !files.transposed_b && !vectors;
+  const bool turned_a = names.transposed_a;
+  const bool turned_b = !names.transposed_b && !vectors;
   const bool product = d.shape.size() == 2 && d.shape[0] == (turned_a ? a.k : a.lines) &&
                        d.shape[1] == (turned_b ? b.k : b.lines) &&
                        (turned_a ? a.lines : a.k) == (turned_b ? b.lines : b.k);
@@ -220,7 +231,7 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
                                "(rows, K) and D (rows,)",
                                a.k));
   }
-  if (a.k > 1U << 24) throw error_in(names.a, "K above 2^24", "give a smaller product");
+  if (a.k > most_k) throw error_in(names.a, k_is_large, give_less);
   out.m = a.lines;
   out.n = b.lines;
   out.k = a.k;
@@ -228,16 +239,16 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
       out.dots ? out.m == out.n && out.m == d.elements.size() : d.elements.size() == out.m * out.n;
   const bool shaped = out.dots || d.shape.size() != 2 || (d.shape[0] == out.m);
   if (!fits || !shaped) {
-    throw error_in(names.d, "shape " + shape_text(d.shape),
+    throw error_in(one.d, "shape " + shape_text(d.shape),
                    fmt::format("A and B make {}",
                                out.dots ? fmt::format("dots of {} and {} rows", out.m, out.n)
                                         : fmt::format("a D of ({}, {})", out.m, out.n)));
   }
-  if (!names.c.empty()) out.c = read_like_d(names.c, types.c, "--c", d);
-  if (!names.bias.empty()) {
-    Array bias = read_array(names.bias, types.bias, {.what = "--bias", .may_round = false});
+  if (names.c) out.c = read_like_d(*names.c, types.c, "--c", d);
+  if (names.bias) {
+    Array bias = read_array(*names.bias, types.bias, {.what = "--bias", .may_round = false});
     if (bias.elements.size() != out.n || out.dots) {
-      throw error_in(names.bias, "shape " + shape_text(bias.shape),
+      throw error_in(*names.bias, "shape " + shape_text(bias.shape),
                      fmt::format("the bias of a product is of shape ({},)", out.n));
     }
     out.bias = std::move(bias.elements);
@@ -245,7 +256,7 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
   out.a = std::move(a.elements);
   out.b = std::move(b.elements);
   out.d = std::move(d.elements);
-  read_beside(out, names, files, types);
+  read_beside(out, names, types);
   return out;
 }
 
@@ -253,7 +264,8 @@ KernelRun read_run(const RunNames& names, const RunFiles& files, const KernelTyp
 
 ReadRuns read_runs(const RunFiles& files) {
   if (files.d.empty()) throw Error("no run: d names no file; give a, b and d of every run");
-  const auto count = [&](const char* what, const std::vector<std::string>& list, bool optional) {
+  const auto count = [&](const std::string& what, const std::vector<std::string>& list,
+                         bool optional) {
     if (list.size() == files.d.size() || (optional && list.empty())) return;
     throw Error(fmt::format("{} of {} and {} of --d; give one of each for every run of the kernel",
                             list.size(), what, files.d.size()));
@@ -262,29 +274,27 @@ ReadRuns read_runs(const RunFiles& files) {
   count("--b", files.b, false);
   count("--c", files.c, true);
   count("--bias", files.bias, true);
-  count("--a-scale", files.a_scale, true);
-  count("--b-scale", files.b_scale, true);
-  count("--a-tensor-scale", files.a_tensor_scale, true);
-  count("--b-tensor-scale", files.b_tensor_scale, true);
-  count("--a-zero-point", files.a_zero_point, true);
-  count("--b-zero-point", files.b_zero_point, true);
+  for (std::size_t row = 0; row < file_options.size(); ++row) {
+    count(option_of(file_options[row]), files.beside[row], true);
+  }
   ReadRuns out{types_of(files), {}};
   for (std::size_t i = 0; i < files.d.size(); ++i) {
-    const auto of_run = [i](const std::vector<std::string>& list) {
-      return list.empty() ? std::string() : list[i];
-    };
-    const RunNames names{files.a[i],
-                         files.b[i],
-                         of_run(files.c),
-                         of_run(files.bias),
-                         files.d[i],
-                         of_run(files.a_scale),
-                         of_run(files.b_scale),
-                         of_run(files.a_zero_point),
-                         of_run(files.b_zero_point),
-                         of_run(files.a_tensor_scale),
-                         of_run(files.b_tensor_scale)};
-    out.runs.push_back(read_run(names, files, out.types));
+    OneRun one{.files = files.shared, .d = files.d[i]};
+    one.files.a = files.a[i];
+    one.files.b = files.b[i];
+    if (!files.c.empty()) one.files.c = files.c[i];
+    if (!files.bias.empty()) one.files.bias = files.bias[i];
+    for (std::size_t row = 0; row < file_options.size(); ++row) {
+      if (!files.beside[row].empty()) one.files.*file_options[row].value = files.beside[row][i];
+    }
+    if (one.files.groups.empty()) {
+      out.runs.push_back(read_run(one, out.types));
+      continue;
+    }
+    for (KernelRun& run : read_groups(one, out.types)) {
+      if (files.d.size() > 1) run.name = fmt::format("run {}, {}", i, run.name);
+      out.runs.push_back(std::move(run));
+    }
   }
   return out;
 }

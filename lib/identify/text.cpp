@@ -10,6 +10,7 @@
 #include <set>
 
 #include "lib/gemm/files.h"
+#include "lib/identify/grouped_runs.h"
 #include "lib/identify/misplaced.h"
 #include "lib/identify/text.h"
 #include "lib/identify/together.h"
@@ -69,12 +70,18 @@ std::string same_text(const Identification& x, const Verdict& verdict) {
   return out;
 }
 
+std::string name_of(const Identification& x, std::size_t run) {
+  return x.runs[run].name.empty() ? fmt::format("run {}", run) : x.runs[run].name;
+}
+
 std::string place_text(const Identification& x, const Contradiction& at) {
   const KernelRun& run = x.runs[at.run];
+  const std::size_t row = run.row(at.element);
   const std::string place =
-      run.dots ? fmt::format("row {}", at.element)
-               : fmt::format("({}, {})", run.row(at.element), run.column(at.element));
-  return x.runs.size() == 1 ? place : fmt::format("run {}, {}", at.run, place);
+      run.dots
+          ? fmt::format("row {}", at.element)
+          : fmt::format("({}, {})", run.rows.empty() ? row : run.rows[row], run.column(at.element));
+  return x.runs.size() == 1 ? place : fmt::format("{}, {}", name_of(x, at.run), place);
 }
 
 std::string contradiction_text(const Identification& x, const Contradiction& at) {
@@ -97,15 +104,15 @@ std::string rejected_text(const Identification& x, const Verdict& verdict) {
 std::string hypotheses_text(const Identification& x) {
   const KernelHypotheses& h = x.hypotheses;
   if (h.told.empty()) return {};
-  std::string out =
-      fmt::format("\nWhat may have happened{}\n", x.runs.size() > 1 ? ", by the first run" : "");
+  std::string out = "\nWhat may have happened\n";
   for (const KernelHypothesis& one : h.told) {
+    const std::string in = one.run ? " in " + name_of(x, *one.run) : std::string();
     if (one.elements == 0) {
-      out += fmt::format("  {}\n", one.words);
+      out += fmt::format("  {}{}\n", one.words, in.empty() ? "" : "," + in);
       if (!one.model.empty()) out += fmt::format("     by {}\n", one.model);
       continue;
     }
-    out += fmt::format("  {} of {} equal: {}\n", one.equal, one.elements, one.words);
+    out += fmt::format("  {} of {} equal{}: {}\n", one.equal, one.elements, in, one.words);
     if (!one.model.empty()) out += fmt::format("     by {}\n", one.model);
   }
   return out;
@@ -214,6 +221,7 @@ std::string open_place_text(const Identification& x) {
 std::string head_text(const Identification& x) {
   std::string out;
   for (const KernelRun& run : x.runs) {
+    if (!run.name.empty()) out += fmt::format("{}, rows {}: ", run.name, rows_text(run));
     out += run.dots ? fmt::format("{} dots of {}", run.m, run.k)
                     : fmt::format("{} × {} × {}", run.m, run.n, run.k);
     const bool is_c = run.c_words == "C";

@@ -60,14 +60,17 @@ std::vector<std::string> add_runs(Operands& operands, nb::handle x, const std::s
 }
 
 IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d, nb::handle c,
-                                       nb::handle bias, nb::handle a_scale, nb::handle b_scale,
-                                       nb::handle a_tensor_scale, nb::handle b_tensor_scale,
-                                       nb::handle scale_run, std::string_view scale_layout,
-                                       nb::handle a_zero_point, nb::handle b_zero_point,
-                                       std::string_view types, double alpha, double beta,
-                                       nb::handle arch, Truth chains, Truth cpu, Truth transpose_a,
-                                       Truth transpose_b, Whole<std::size_t> show, Truth all,
-                                       std::optional<double> seconds) {
+                                       nb::handle bias, std::string_view types, double alpha,
+                                       double beta, nb::handle arch, Truth chains, Truth cpu,
+                                       Truth transpose_a, Truth transpose_b,
+                                       Whole<std::size_t> show, Truth all,
+                                       std::optional<double> seconds, const nb::kwargs& beside) {
+  for (auto [key, value] : beside) {
+    static_cast<void>(value);
+    const std::string name = utf8_of(key);
+    if (std::ranges::find(file_options, name, &FileOption::name) != file_options.end()) continue;
+    throw nb::type_error(("identify() has no argument '" + printable(name) + "'").c_str());
+  }
   IdentifyOptions o;
   o.epilogue = {.alpha = alpha, .beta = beta};
   o.show = show;
@@ -88,18 +91,22 @@ IdentificationObject identification_of(nb::handle a, nb::handle b, nb::handle d,
   o.files.d = add_runs(operands, d, "d");
   o.files.c = add_runs(operands, c, "c");
   o.files.bias = add_runs(operands, bias, "bias");
-  o.files.a_scale = add_runs(operands, a_scale, "a_scale");
-  o.files.b_scale = add_runs(operands, b_scale, "b_scale");
-  o.files.a_tensor_scale = add_runs(operands, a_tensor_scale, "a_tensor_scale");
-  o.files.b_tensor_scale = add_runs(operands, b_tensor_scale, "b_tensor_scale");
-  o.files.scale_run = word_of("scale_run", scale_run);
-  o.files.scale_layout = scale_layout;
-  o.files.a_zero_point = add_runs(operands, a_zero_point, "a_zero_point");
-  o.files.b_zero_point = add_runs(operands, b_zero_point, "b_zero_point");
+  for (std::size_t row = 0; row < file_options.size(); ++row) {
+    const std::string name(file_options[row].name);
+    if (!beside.contains(name.c_str())) continue;
+    const nb::handle value = beside[name.c_str()];
+    if (file_options[row].kind == FileWord::word) {
+      if (!value.is_none()) {
+        o.files.shared.*file_options[row].value = word_of(name.c_str(), value);
+      }
+    } else {
+      o.files.beside[row] = add_runs(operands, value, name);
+    }
+  }
   if (o.files.d.empty()) throw Error("d: no run; give what the kernel gave");
   o.files.types = types;
-  o.files.transposed_a = transpose_a;
-  o.files.transposed_b = transpose_b;
+  o.files.shared.transposed_a = transpose_a;
+  o.files.shared.transposed_b = transpose_b;
   auto found = std::make_unique<Found>();
   std::string text, json;
   on(operands, [&] {
@@ -202,21 +209,28 @@ ScaleIdentificationObject scale_identification_of(nb::handle x, nb::handle codes
 
 void add_identification(nb::module_& m) {
   const nb::class_<Found> found(m, "_Found");
+  static const std::string identify_signature =
+      "def identify(a: object, b: object, d: object, c: object | None = None, "
+      "bias: object | None = None, *, " +
+      file_parameters() +
+      ", types: str = '', alpha: float = 1.0, beta: float = 1.0, arch: object | None = None, "
+      "chains: bool = False, cpu: bool = False, transpose_a: bool = False, "
+      "transpose_b: bool = False, show: int = 5, all: bool = False, "
+      "seconds: float | None = None) -> binade._products.Identification";
   m.def(
       "identify", &identification_of, "a"_a, "b"_a, "d"_a, "c"_a = nb::none(),
-      "bias"_a = nb::none(), nb::kw_only(), "a_scale"_a = nb::none(), "b_scale"_a = nb::none(),
-      "a_tensor_scale"_a = nb::none(), "b_tensor_scale"_a = nb::none(), "scale_run"_a = nb::none(),
-      "scale_layout"_a = "row_major", "a_zero_point"_a = nb::none(), "b_zero_point"_a = nb::none(),
-      "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0, "arch"_a = nb::none(), "chains"_a = false,
-      "cpu"_a = false, "transpose_a"_a = false, "transpose_b"_a = false, "show"_a = 5,
-      "all"_a = false, "seconds"_a = nb::none(),
+      "bias"_a = nb::none(), nb::kw_only(), "types"_a = "", "alpha"_a = 1.0, "beta"_a = 1.0,
+      "arch"_a = nb::none(), "chains"_a = false, "cpu"_a = false, "transpose_a"_a = false,
+      "transpose_b"_a = false, "show"_a = 5, "all"_a = false, "seconds"_a = nb::none(), "beside"_a,
+      nb::sig(identify_signature.c_str()),
       R"(Finds the models (instruction, order, epilogue) that explain every bit of what a kernel gave.
 
     a, b, d: arrays of shape (M, K), (K, N) and (M, N); or, for dot products, (rows, K), (rows, K) and (rows,). c, bias: arrays
     of shape (M, N) and (N,), or None if the kernel added none. A list in the place of an array holds one for every run of the
     kernel. transpose_a, transpose_b: a is (K, M), b is (N, K).
     a_scale, b_scale, a_zero_point, b_zero_point: of the rows of a and the columns of b, as gemm() takes them; so are scales of
-    blocks, scale_run, scale_layout, a_tensor_scale and b_tensor_scale.
+    blocks, scale_run, scale_layout, a_tensor_scale and b_tensor_scale, and rows in groups, each with a B of its own: groups and
+    group_layout.
     types: of d, a, b and c, such as "f32.bf16.bf16.f32", if arrays hold bits as unsigned integers.
     alpha, beta: factors in D = alpha·sum + beta·C + bias.
     arch: "sm_90", or a list: the kernel ran on such a GPU. chains=True: try only chains of operations that round each time.

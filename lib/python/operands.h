@@ -21,6 +21,19 @@
 
 namespace binade::python {
 
+/// Returns the parameters of a signature that file_options are.
+inline std::string file_parameters() {
+  std::string out;
+  for (const FileOption& row : file_options) {
+    const std::string usual = GemmFiles{}.*row.value;
+    out += (out.empty() ? "" : ", ") + std::string(row.name);
+    out += row.kind != FileWord::word ? ": object | None = None"
+           : usual.empty()            ? ": int | None = None"
+                                      : ": str = '" + usual + "'";
+  }
+  return out;
+}
+
 /// The operands of a call: arrays under names, and files.
 class Operands {
  public:
@@ -86,20 +99,10 @@ class Operands {
  private:
   /// Whether the path looks like the name of an array.
   static bool is_name(std::string_view path) {
-    constexpr std::array<std::string_view, 13> names{"a",
-                                                     "b",
-                                                     "c",
-                                                     "bias",
-                                                     "d",
-                                                     "x",
-                                                     "codes",
-                                                     "a_scale",
-                                                     "b_scale",
-                                                     "a_zero_point",
-                                                     "b_zero_point",
-                                                     "a_tensor_scale",
-                                                     "b_tensor_scale"};
-    return std::ranges::find(names, path.substr(0, path.find_first_of("[:"))) != names.end();
+    constexpr std::array<std::string_view, 7> names{"a", "b", "c", "bias", "d", "x", "codes"};
+    const std::string_view name = path.substr(0, path.find_first_of("[:"));
+    return std::ranges::find(names, name) != names.end() ||
+           std::ranges::find(file_options, name, &FileOption::name) != file_options.end();
   }
 
   std::vector<FileOfArrays> files_;

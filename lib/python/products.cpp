@@ -80,30 +80,14 @@ DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* fun
           o.rules};
 }
 
-/// Keyword arguments that are operands beside the matrices.
-constexpr std::array<std::pair<const char*, std::string GemmFiles::*>, 6> scale_places{{
-    {"a_scale", &GemmFiles::a_scale},
-    {"b_scale", &GemmFiles::b_scale},
-    {"a_tensor_scale", &GemmFiles::a_tensor_scale},
-    {"b_tensor_scale", &GemmFiles::b_tensor_scale},
-    {"a_zero_point", &GemmFiles::a_zero_point},
-    {"b_zero_point", &GemmFiles::b_zero_point},
-}};
-
-/// Those that say how scales of blocks lie, in words or numbers.
-constexpr std::array<std::pair<const char*, std::string GemmFiles::*>, 2> scale_words{{
-    {"scale_layout", &GemmFiles::scale_layout},
-    {"scale_run", &GemmFiles::scale_run},
-}};
-
 /// The options of a whole product: those of product_of without these operands.
 GemmOptions whole_product_of(nb::handle model, const nb::kwargs& given, const char* function) {
   nb::kwargs others;
   for (auto [key, value] : given) {
     const std::string name = utf8_of(key);
-    const auto is_it = [&name](const auto& place) { return place.first == name; };
-    const bool is_operand = std::ranges::any_of(scale_places, is_it);
-    if (!is_operand && std::ranges::none_of(scale_words, is_it)) others[key] = value;
+    if (std::ranges::find(file_options, name, &FileOption::name) == file_options.end()) {
+      others[key] = value;
+    }
   }
   return product_of(model, others, function);
 }
@@ -114,11 +98,12 @@ void set_operands(Operands& operands, GemmOptions& o, nb::handle a, nb::handle b
                   nb::handle bias, const nb::kwargs& given, nb::handle model,
                   const std::string& d = "") {
   operands.set(o, a, b, c, bias);
-  for (const auto& [name, place] : scale_places) {
-    if (given.contains(name)) o.files.*place = operands.add_number(given[name], name);
-  }
-  for (const auto& [name, place] : scale_words) {
-    if (given.contains(name) && !given[name].is_none()) o.files.*place = word_of(name, given[name]);
+  for (const FileOption& row : file_options) {
+    const std::string name(row.name);
+    if (!given.contains(name.c_str()) || given[name.c_str()].is_none()) continue;
+    const nb::handle value = given[name.c_str()];
+    o.files.*row.value = row.kind == FileWord::word ? word_of(name.c_str(), value)
+                                                    : operands.add_number(value, name);
   }
   if (!model.is_none()) return;
   GemmModel of = model_of(o).model;
@@ -135,7 +120,7 @@ nb::object multiply(nb::handle a, nb::handle b, nb::handle c, nb::handle bias, n
   set_operands(operands, o, a, b, c, bias, given, model);
   NamedGemm named = model_of(o);
   const GemmOperands read = on(operands, [&] { return operands_of(o, named.model); });
-  const std::array shape{std::uint64_t{read.m}, std::uint64_t{read.n}};
+  const std::vector<std::uint64_t> shape = result_shape(read);
   const Dtype dtype = result_dtype(named.model);
   if (!out.is_none()) (void)Target(out, dtype, shape);  // before the work
   const std::vector<std::uint64_t> d = on(operands, [&] { return gemm(named.model, read); });
@@ -329,8 +314,11 @@ constexpr const char* product_help = R"(
     (M, K/128) and (K/128, N/128), by which the instruction multiplies, or the promotion (promote_scales of GemmModel), which by
     default follows each run of K. scale_run: elements of K that share such a scale, where the shapes leave it open. scale_layout:
     their order, "row_major", "128x4", … a_tensor_scale, b_tensor_scale: beside them, numbers by which the sum is multiplied.
-    a_zero_point, b_zero_point: of integers, in the same
-    shapes, what is subtracted from the elements of a row of A or a column of B.
+    a_zero_point, b_zero_point: of integers, in the same shapes, what is subtracted from the elements of a row of A or a column
+    of B.
+    groups: integers that say which rows of A are in which group, as the tokens of experts; b is then (G, K, N), a matrix for each
+    group, and bias and b_scale are stacked alike. group_layout: what they are: "ends", as torch's offs; "sizes"; "rows", the group
+    of each row or -1; "masked", how many rows are used of each matrix of an a of shape (G, rows, K). Rows in no group give 0.
     model: a GemmModel that says what the kernel does; or, in its place, the arguments of GemmModel by keyword.
 
     Raises ValueError if shapes, values or options do not fit, TypeError for a wrong dtype, OSError for a file.
@@ -344,11 +332,7 @@ std::string with_product(const char* before, const char* after) {
 std::string product_signature(const char* name, const char* operands, const char* others,
                               const char* result) {
   return "def " + std::string(name) + "(" + operands + ", *, model: GemmModel | None = None, " +
-         instruction_parameters() + ", " + order_parameters() +
-         ", a_scale: object | None = None, b_scale: object | None = None, "
-         "a_tensor_scale: object | None = None, b_tensor_scale: object | None = None, "
-         "scale_run: int | None = None, scale_layout: str = 'row_major', "
-         "a_zero_point: object | None = None, b_zero_point: object | None = None, " +
+         instruction_parameters() + ", " + order_parameters() + ", " + file_parameters() + ", " +
          others + ") -> " + result;
 }
 

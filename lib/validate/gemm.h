@@ -41,6 +41,7 @@ struct GemmDifferences {
 /// The outcome of a comparison.
 struct GemmCheck {
   std::size_t m = 0, n = 0;
+  std::size_t rows = 0;       ///< that are compared: all, or those in groups
   GemmDifferences different;  ///< elements whose bits are not the emulated ones
   /// The different elements that no order of rounding explains: those beyond every bound, and those
   /// for which one side is a NaN or an infinity.
@@ -58,17 +59,17 @@ struct GemmCheck {
   /// neither equal nor different, and the most ulp by which one is off the exact activation.
   std::uint64_t undecided = 0, undecided_ulp = 0;
 
-  std::uint64_t elements() const { return static_cast<std::uint64_t>(m) * n; }
+  std::uint64_t elements() const { return static_cast<std::uint64_t>(rows) * n; }
   std::uint64_t equal() const { return elements() - different.count - undecided; }
 };
 
 /// Returns whether all elements agree, and enough of them are decided for a conclusion.
 bool is_equal(const GemmCheck& x);
 
-/// Compares `given`, m × n, with the product. It keeps the first `keep` elements of each subset.
-/// Maps have at most map_rows × map_columns cells, whose sides are powers of two. Throws Error if
-/// an operand or `given` has another size than m, n and k say, if a map has no row or no column, or
-/// if the model does not pass check() (model_check.h).
+/// Compares `given`, m × n, with the product; of rows in groups those that are in one. It keeps the
+/// first `keep` elements of each subset. Maps have at most map_rows × map_columns cells, whose
+/// sides are powers of two. Throws Error if an operand or `given` has another size than m, n and k
+/// say, if a map has no row or no column, or if the model does not pass check() (model_check.h).
 GemmCheck check_gemm(const GemmModel& model, const GemmOperands& operands,
                      const std::vector<std::uint64_t>& given, std::size_t keep,
                      std::size_t map_rows, std::size_t map_columns,

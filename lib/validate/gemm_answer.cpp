@@ -16,6 +16,7 @@
 #include "lib/explain/rounding_words.h"
 #include "lib/explain/suspicion.h"
 #include "lib/gemm/touched.h"
+#include "lib/identify/grouped_runs.h"
 #include "lib/number/encoding_text.h"
 #include "lib/number/ulp_distance.h"
 #include "lib/validate/dot_text.h"
@@ -146,14 +147,11 @@ std::string explain_command(const ValidateGemmOptions& options, const NamedGemm&
   const GemmOptions& o = options.product;
   std::string out = "binade explain gemm " + quoted(o.files.a) + " " + quoted(o.files.b);
   if (!o.c.empty()) out += " " + quoted(o.c);
-  const auto file = [&out](const char* name, const std::string& where) {
-    if (!where.empty()) out += std::string(" ") + name + " " + quoted(where);
-  };
-  file("--bias", o.bias);
-  file("--a-scale", o.files.a_scale);
-  file("--b-scale", o.files.b_scale);
-  file("--a-zero-point", o.files.a_zero_point);
-  file("--b-zero-point", o.files.b_zero_point);
+  if (!o.bias.empty()) out += " --bias " + quoted(o.bias);
+  for (const FileOption& row : file_options) {
+    const std::string& value = o.files.*row.value;
+    if (value != GemmFiles{}.*row.value) out += " " + option_of(row) + " " + quoted(value);
+  }
   if (!o.architecture.empty()) out += " --arch " + o.architecture;
   out += " --instruction " + o.instruction;
   if (o.files.transposed_a) out += " --transpose-a";
@@ -203,13 +201,22 @@ std::string undecided_text(const GemmCheck& check, Activation by) {
       check.undecided, check.elements(), activation_name(by), check.undecided_ulp);
 }
 
+/// Of rows in groups: " in 4 groups of rows, 8 rows in none".
+std::string groups_text(const RowGroups& groups, const GemmCheck& check) {
+  if (!groups.any()) return "";
+  return fmt::format(
+      " in {} groups of rows{}", groups.count,
+      check.rows == check.m ? "" : fmt::format(", {} rows in none", check.m - check.rows));
+}
+
 std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& options) {
   const GemmCheck& check = x.check;
   const NamedGemm& named = x.named;
   const GemmOperands& operands = x.operands;
   const bool is_rounded = options_of(named.model).find("--out-format") != std::string::npos;
   std::string out = fmt::format(
-      "{}: {} × {}, {}{}\n", headline(named), check.m, check.n, order_text(named.model),
+      "{}: {} × {}{}, {}{}\n", headline(named), check.m, check.n,
+      groups_text(operands.groups, check), order_text(named.model),
       is_rounded ? fmt::format("; rounded to {} in the end", spec_of(named.model.epilogue.out))
                  : "");
   if (check.different.count > 0) {
@@ -296,6 +303,8 @@ nlohmann::ordered_json gemm_check_json(const GemmValidation& x, std::size_t show
                              {"options", options_of(named.model)},
                              {"m", check.m},
                              {"n", check.n},
+                             {"groups", x.operands.groups.count},
+                             {"rows_in_none", check.m - check.rows},
                              {"elements", check.elements()},
                              {"equal", check.equal()},
                              {"undecided", check.undecided},
@@ -358,6 +367,22 @@ std::vector<OtherReading> other_readings(const ValidateGemmOptions& options, con
 std::vector<KnownModelHint> hints_about(const GemmModel& g, const GemmOperands& x,
                                         const std::vector<std::uint64_t>& given) {
   const KernelTypes types{g.types.a, g.types.b, g.c, g.epilogue.out, g.bias};
+  if (x.groups.any()) {
+    std::vector<KernelRun> runs = runs_of_groups(x, given);
+    const std::vector<KernelRun> idle = take_idle(runs);
+    std::vector<KnownModelHint> out;
+    if (const auto wrong = wrong_groups(g, runs, idle)) {
+      out.push_back({wrong->words, wrong->equal, wrong->elements});
+      if (wrong->equal == wrong->elements) return out;
+    }
+    const KernelRun& most = runs[run_of_most_wrong(runs, equal_elements(g, runs))];
+    for (KnownModelHint hint :
+         known_model_hints({types, most, {g.epilogue.alpha, g.epilogue.beta}}, g)) {
+      hint.words = "in " + most.name + ", " + hint.words;
+      out.push_back(std::move(hint));
+    }
+    return out;
+  }
   KernelRun run{x.m, x.n, x.k, false, x.a, x.b, x.c, x.bias, given, x.a_scale, x.b_scale, x.runs};
   return known_model_hints({types, std::move(run), {g.epilogue.alpha, g.epilogue.beta}}, g);
 }

@@ -128,7 +128,7 @@ TEST_CASE("the archive reads back as the run it was, however matrices lie") {
     const Proposal proposal = propose(found.identification, 1);
     for (const bool transposed : {false, true}) {
       RunFiles files;
-      files.transposed_a = files.transposed_b = transposed;
+      files.shared.transposed_a = files.shared.transposed_b = transposed;
       const std::string path = folder / "p.npz";
       write_proposal(path, proposal, setup.types, files);
       const KernelRun& run = proposal.run;
