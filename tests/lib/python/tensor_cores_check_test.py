@@ -307,6 +307,18 @@ class Check(TensorCoresCase):
             self.assertEqual((row["op"], row["verdict"], row["elements"]), ("_scaled_mm", verdict, 1024), row)
             self.assertIn("wgmma.m64n8k32.f32.e4m3.e4m3 on sm_90", row["usual"])
 
+    def test_lists_of_scales_are_told_by_no_number(self):
+        functional = torch.nn.functional
+        if not hasattr(functional, "scaled_mm"):
+            self.skipTest("this torch has no torch.nn.functional.scaled_mm")
+        a, b = (numbers(i, 32, 64).clamp(-400, 400).to(torch.float8_e4m3fn) for i in (1, 2))
+        kind = functional.ScalingType.TensorWise
+        with binade.torch.tensor_cores("sm_90"), checking() as mode:
+            for scale in (0.5, 0.25):
+                functional.scaled_mm(a, b.t(), torch.full((1,), scale), kind, torch.ones(1), kind)
+        row, = rows(mode)
+        self.assertEqual((row["op"], row["verdict"], row["calls"]), ("_scaled_mm_v2", "equal", 2))
+
     def test_the_page_asks_for_nothing_and_names_what_differs(self):
         a = torch.randn(8, 16)
         with tf32(True, True), binade.torch.tensor_cores("sm_90"), Flips("aten::mm", (2, 1)), checking() as mode:

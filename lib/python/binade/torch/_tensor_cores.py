@@ -15,8 +15,8 @@ def tensor_cores(arch, *, order=None, attention="flash", strict=False,
     arch: the architecture, such as "sm_90".
     order: how sums are made. None: as described below. A GemmModel with D in binary32: by it, if it takes the operands.
         "reference": exactly. A function (kind, dtype) that returns one of these; kind is "matmul", "vector" (a matrix and a
-        vector), "dot", "convolution", "depthwise" or "scaled" (_scaled_mm). The Account of a check: by the orders that it found
-        for products of these sizes.
+        vector), "dot", "convolution", "depthwise" or "scaled" (_scaled_mm, _scaled_grouped_mm). The Account of
+        a check: by the orders that it found for products of these sizes.
     attention: how scaled_dot_product_attention is computed: "flash", as FlashAttention-2; "low_precision", rounded at each step
         as in PyTorch 1.13; "math", by matmuls as in PyTorch.
     strict: whether an op with products that is not emulated raises NotImplementedError instead of running as before.

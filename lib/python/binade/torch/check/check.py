@@ -38,7 +38,9 @@ def words_of(func, args, kwargs):
     out = []
     for name, x in {**dict(zip((x.name for x in func._schema.arguments), args)), **kwargs}.items():
         several = x if isinstance(x, list | tuple) else [x]
-        if name not in UNTOLD and not isinstance(x, torch.Tensor) and any(y not in (None, USUAL.get(name)) for y in several):
+        if name in UNTOLD or any(isinstance(y, torch.Tensor) for y in several):
+            continue
+        if any(y not in (None, USUAL.get(name)) for y in several):
             out.append(f"{name} {x}")
     return ", ".join(out)
 

@@ -33,6 +33,11 @@ class BlockFormat:
     scale_name: str
     recipe: int
 
+    @property
+    def packed(self):
+        """How many numbers are one of a tensor."""
+        return 2 if FP4 in self.operands else 1
+
     def scales(self, rows, k):
         """Returns how many scales so many rows have, with those that fill tiles up."""
         runs = -(-k // self.run)
@@ -62,25 +67,29 @@ def model_of(sm, row, a, b):
 
 def codes(x):
     """Returns a matrix of rows along K as codes, (rows, K)."""
-    out = x.contiguous().view(torch.uint8)
+    out = x.view(torch.uint8).contiguous()
     return torch.stack((out & 15, out >> 4), -1).flatten(-2) if x.dtype == FP4 else out
 
 
-def sums(sm, row, a, b, scale_a, scale_b):
-    """Returns the sums of a (M, K) and b (K, N), in binary32, and the model that made them. Raises RuntimeError if torch refuses them
-    on this GPU."""
-    left, right = codes(a), codes(b.t())
-    (m, k), n = left.shape, len(right)
+def check(sm, row, a, b, scale_a, scale_b):
+    """Raises RuntimeError if torch's _scaled_mm refuses these sizes on this GPU."""
+    (m, k), n = a.shape, b.shape[1]
+    right = b.shape[0] * row.packed
+    k *= row.packed
     if sm not in FAMILIES:
         raise RuntimeError(f"_scaled_mm: sm_{sm} has no scales of blocks in {row.scale}; {', '.join(map('sm_{}'.format, FAMILIES))} "
                            "have")
-    if right.shape[1] != k or k % 32 or n % 16:
+    if right != k or k % 32 or n % 16:
         raise RuntimeError(f"_scaled_mm: K and N, here {k} and {n}, are to be multiples of 32 and 16")
     for name, scale, rows in (("scale_a", scale_a, m), ("scale_b", scale_b, n)):
         if scale.numel() != row.scales(rows, k):
             raise RuntimeError(f"_scaled_mm: {name} has {scale.numel()} numbers; {rows} rows of {k} have {row.scales(rows, k)} in tiles "
                                "of 128×4")
+
+
+def sums(sm, row, a, b, scale_a, scale_b):
+    """Returns the sums of a (M, K) and b (K, N), in binary32, and the model that made them."""
     model = model_of(sm, row, FP8.get(a.dtype, "e2m1"), FP8.get(b.dtype, "e2m1"))
-    out = _binade.gemm(left, right, model=model, transpose_b=True, a_scale=scale_a.contiguous().view(torch.uint8).flatten(),
+    out = _binade.gemm(codes(a), codes(b.t()), model=model, transpose_b=True, a_scale=scale_a.contiguous().view(torch.uint8).flatten(),
                        b_scale=scale_b.contiguous().view(torch.uint8).flatten(), scale_layout="128x4")
     return out, model

@@ -9,16 +9,57 @@
 offs: (G,) integers, where each group ends. What lies behind the last group, of which torch says nothing, is zero. A group has its own
 sum, one chain of the architecture's instruction, as a product of its size has.
 """
+from typing import NamedTuple
+
 import torch
 
 
-def runs(offs, length):
+class Group(NamedTuple):
+    """A group, its place among all, and what is its own of the rows of a, of the columns of b and of K."""
+
+    number: int
+    rows: slice = slice(None)
+    columns: slice = slice(None)
+    k: slice = slice(None)
+
+    def operands(self, a, b):
+        """Returns its matrices, (m, k) and (k, n)."""
+        left, right = (x[self.number] if x.dim() == 3 else x for x in (a, b))
+        return left[self.rows, self.k], right[self.k, self.columns]
+
+    def result(self, out):
+        """Returns its part of the result of all groups, (m, n)."""
+        return out[self.number] if out.dim() == 3 else out[self.rows, self.columns]
+
+
+def runs(name, offs, length):
     """Returns the slice of each group. Raises RuntimeError if offs are no ends of groups within `length`."""
     ends = [int(end) for end in offs]
     begins = [0, *ends[:-1]]
     if any(not 0 <= begin <= end <= length for begin, end in zip(begins, ends)):
-        raise RuntimeError(f"_grouped_mm: offs {ends} do not ascend within {length}")
+        raise RuntimeError(f"{name}: offs {ends} do not ascend within {length}")
     return [slice(begin, end) for begin, end in zip(begins, ends)]
+
+
+def groups(name, a, b, offs, refused=RuntimeError, packed=1):
+    """Returns the shape of the result, and the groups. refused: the error that is raised where shapes do not fit each other. packed:
+    how many numbers of K, which offs count, are one of the tensors."""
+    if a.dim() not in (2, 3) or b.dim() not in (2, 3) or a.shape[-1] != b.shape[-2]:
+        raise refused(f"{name}: shapes cannot be multiplied: {tuple(a.shape)} and {tuple(b.shape)}")
+    if (offs is None) != (a.dim() == b.dim() == 3):
+        raise refused(f"{name}: offs go with every shape but two batches")
+    many = [len(x) for x in (a, b) if x.dim() == 3] + ([] if offs is None else [len(offs)])
+    if len(set(many)) > 1:
+        raise RuntimeError(f"{name}: " + (f"batches of {many[0]} and {many[1]} matrices" if offs is None else
+                                          f"{many[-1]} offs of {many[0]} groups"))
+    m, n = a.shape[-2], b.shape[-1]
+    if offs is None:
+        return (many[0], m, n), [Group(i) for i in range(many[0])]
+    if a.dim() == b.dim():
+        of_k = runs(name, offs, a.shape[1] * packed)
+        return (many[0], m, n), [Group(i, k=slice(x.start // packed, x.stop // packed)) for i, x in enumerate(of_k)]
+    what, length = ("rows", m) if a.dim() == 2 else ("columns", n)
+    return (m, n), [Group(i, **{what: run}) for i, run in enumerate(runs(name, offs, length))]
 
 
 def grouped_mm(products, a, b, offs=None, bias=None, out_dtype=None):
@@ -26,21 +67,11 @@ def grouped_mm(products, a, b, offs=None, bias=None, out_dtype=None):
         raise RuntimeError("_grouped_mm: torch takes no bias here")
     if out_dtype not in (None, a.dtype):
         raise RuntimeError(f"_grouped_mm: a result of {out_dtype}; torch gives that of its operands, {a.dtype}")
-    if a.dim() not in (2, 3) or b.dim() not in (2, 3) or a.shape[-1] != b.shape[-2]:
-        raise RuntimeError(f"_grouped_mm: shapes cannot be multiplied: {tuple(a.shape)} and {tuple(b.shape)}")
-    if (offs is None) != (a.dim() == b.dim() == 3):
-        raise RuntimeError("_grouped_mm: offs go with every shape but two batches")
+    shape, of = groups("_grouped_mm", a, b, offs)
     if offs is None:
         return products.product(a, b)
-    groups = next((len(x) for x in (a, b) if x.dim() == 3), len(offs))
-    if len(offs) != groups:
-        raise RuntimeError(f"_grouped_mm: {len(offs)} offs of {groups} groups")
-    if a.dim() == b.dim() == 2:
-        return torch.stack([products.product(a[None, :, run], b[None, run])[0] for run in runs(offs, a.shape[1])])
-    out = torch.zeros(a.shape[-2], b.shape[-1], dtype=a.dtype)
-    for group, run in enumerate(runs(offs, a.shape[0] if a.dim() == 2 else b.shape[1])):
-        if a.dim() == 2:
-            out[run] = products.product(a[None, run], b[group][None])[0]
-        else:
-            out[:, run] = products.product(a[group][None], b[None, :, run])[0]
+    out = torch.zeros(shape, dtype=a.dtype)
+    for group in of:
+        left, right = group.operands(a, b)
+        group.result(out)[:] = products.product(left[None], right[None])[0]
     return out

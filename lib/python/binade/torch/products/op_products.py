@@ -13,7 +13,7 @@ from .products import FORMATS, Products
 # Why some ops are no single product.
 NO_PRODUCT = {
     "addbmm": "it is several products, one after the other",
-    "_grouped_mm": "it is several products, one for each group",
+    **dict.fromkeys(("_grouped_mm", "_scaled_grouped_mm", "_scaled_grouped_mm_v2"), "it is several products, one for each group"),
     **dict.fromkeys((name for name in OPS if name.startswith("_scaled_dot_product")),
                     "attention is more than a product: its products are not seen apart"),
     **dict.fromkeys((name for name in OPS if name.startswith("_scaled_mm")), "products with scales are not explained"),

@@ -14,6 +14,7 @@ from .attention import flash_backward, flash_forward, low_precision_backward, lo
 from .convolution import dgrad, fprop, geometry, memory_format, wgrad
 from .grouped import grouped_mm
 from .products import finished
+from .scaled_grouped import scaled_grouped_mm, scaled_grouped_mm_v2
 from .scaled_mm import scaled_mm, scaled_mm_v2
 
 
@@ -131,7 +132,8 @@ OPS = {name: (kind, function) for kind, ops in {
     "vector": {"mv": mv, "addmv": addmv},
     "dot": {"dot": dot, "vdot": dot},
     "convolution": {"convolution": convolution, "convolution_backward": convolution_backward},
-    "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2},
+    "scaled": {"_scaled_mm": scaled_mm, "_scaled_mm_v2": scaled_mm_v2, "_scaled_grouped_mm": scaled_grouped_mm,
+               "_scaled_grouped_mm_v2": scaled_grouped_mm_v2},
 }.items() for name, function in ops.items()}
 # Functions that replace some of these with attention="low_precision".
 LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul", rounded_attention),
@@ -139,7 +141,7 @@ LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul"
 # Ops with products inside that are not emulated.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-    "_addmm_activation", "_scaled_grouped_mm", "_scaled_grouped_mm_v2", "_int_mm", "_weight_int8pack_mm",
+    "_addmm_activation", "_int_mm", "_weight_int8pack_mm",
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",

@@ -40,7 +40,7 @@ TOGETHER = [TENSOR, TENSOR], [ROW, ROW], [SQUARE, STRIP], [STRIP, SQUARE], [STRI
 def blocks_of(name, args):
     """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
     scales = args[2:4]
-    if name == "_scaled_mm_v2":
+    if name.endswith("_v2"):
         (scale_a, *more_a), (scale_b, *more_b) = args[2], args[5]
         scales = scale_a, scale_b
         row = block_format(*args[:2], *scales)
@@ -138,6 +138,7 @@ def of_blocks(products, row, a, b, scales, tensor_scales, bias, out_dtype):
     if bias is not None and (bias.dtype not in BIASES[out_dtype] or bias.numel() != b.shape[1]):
         raise RuntimeError(f"_scaled_mm: a bias of {bias.numel()} numbers of {bias.dtype} does not fit {b.shape[1]} columns of "
                            f"{out_dtype}")
+    block_scaled.check(products.sm, row, a, b, *scales)
     out, model = block_scaled.sums(products.sm, row, a, b, *scales)
     products.used[words_of(model)] = None
     if tensor_scales:

@@ -11,12 +11,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..observe.attaching import functorch_level
 from ..observe.recorder import recording_above
+from . import scaled_grouped, scaled_mm
 from .models import Models
 from .narrow import NarrowProducts
 from .ops import KNOWN_NAMESPACES, LOW_PRECISION, OPS, WITH_PRODUCTS, kind_of
 from .products import FORMATS
-from .scaled_mm import ScaledProducts
-from .scaled_mm import why_not as scaled_why_not
 from .switches import without_early_stop, without_fused_attention, without_onednn
 
 
@@ -122,7 +121,7 @@ class TensorCores(TorchDispatchMode):
 
     def _products_of(self, kind, name, args, dtype):
         if kind == "scaled":
-            return ScaledProducts(self._models.sm, self._models.given(kind, dtype))
+            return scaled_mm.ScaledProducts(self._models.sm, self._models.given(kind, dtype))
         recipe = self.recipes.of(name, args)
         if recipe is None:
             return self._models.products(kind, dtype)
@@ -180,7 +179,7 @@ def why_not(kind, name, overload, args, operands, devices):
     if overload not in ("default", "out"):
         return f"its overload {overload} is not emulated"
     if kind == "scaled":
-        why = scaled_why_not(name, args)
+        why = (scaled_grouped if "grouped" in name else scaled_mm).why_not(name, args)
     else:
         if name == "_grouped_mm":
             operands = operands[:2]  # the third are integers
