@@ -268,6 +268,28 @@ std::uint32_t SharedSums::pack(const PackedOperands& x, bool are_columns, std::s
   return unusable;
 }
 
+void SharedSums::add_scales(PackedOperands& x, bool are_columns, std::size_t first,
+                            std::size_t count) const {
+  const std::vector<std::uint32_t>& from = are_columns ? run_.runs.b : run_.runs.a;
+  if (x.shares() == 0 || from.empty()) return;
+  const Format& f = x.by->model.model.scaling.format;
+  const std::size_t height = are_columns ? group_columns : group_rows;
+  const auto share = static_cast<std::size_t>(x.by->model.model.scaling.share);
+  std::vector<std::uint32_t>& to = are_columns ? x.column_scales : x.row_scales;
+  const std::size_t begin = to.size();
+  to.resize(begin + x.shares() * height, detail::scale_code(std::bit_cast<std::uint32_t>(1.0F), f));
+  for (std::size_t at = 0; at < x.shares(); ++at) {
+    const auto places = std::span(x.order).subspan(at * share, share);
+    const auto place = std::ranges::find_if(places, [](std::int32_t one) { return one >= 0; });
+    if (place == places.end()) continue;
+    const std::size_t run = static_cast<std::size_t>(*place) / run_.runs.length;
+    for (std::size_t line = 0; line < count; ++line) {
+      const std::uint32_t scale = run_.runs.of_line(from, first + line, run_.k)[run];
+      to[begin + at * height + line] = detail::scale_code(scale, f);
+    }
+  }
+}
+
 void SharedSums::pack_elements(PackedOperands& x, std::span<const std::size_t> elements) const {
   const Packing& packing = x.by->reading.packing;
   x.row_bytes = x.order.size() * packing.row_bytes * packing.row_step;
@@ -280,6 +302,8 @@ void SharedSums::pack_elements(PackedOperands& x, std::span<const std::size_t> e
     const std::uint32_t column = pack(x, true, run_.column(elements[at]), 1, packing.column_step,
                                       x.columns.data() + at * x.column_bytes);
     x.unusable[0] |= (row | column) << at;
+    add_scales(x, false, run_.row(elements[at]), 1);
+    add_scales(x, true, run_.column(elements[at]), 1);
   }
 }
 
@@ -294,6 +318,8 @@ void SharedSums::pack_tile(PackedOperands& x, std::size_t i, std::size_t j) cons
   x.columns.assign(column_lines * x.order.size() * packing.column_bytes, {});
   const std::uint32_t columns = pack(x, true, j, columns_, column_lines, x.columns.data());
   const std::uint32_t rows = pack(x, false, i, rows_, lines, x.rows.data());
+  add_scales(x, false, i, rows_);
+  add_scales(x, true, j, columns_);
   for (std::size_t row = 0; row < rows_; ++row) {
     x.unusable[row] = (rows >> row & 1) != 0 ? ~std::uint32_t{0} : columns;
   }
@@ -305,14 +331,18 @@ void SharedSums::multiply(const SumNode& x, bool is_tile, std::uint64_t* values,
   ProductTile tile{
       of.rows.data(), of.columns.data(), of.order.size(), x.first, x.instructions, 1, 1};
   for (std::size_t row = 0; row < rows_; ++row) left[row] |= of.unusable[row];
-  if (is_scaled(of.by->model.model)) {  // the tile has no scales
-    left.fill(~std::uint32_t{0});
-    return;
-  }
+  // Scales of element number `at`, or of the tile.
+  const auto scales_at = [&of](std::size_t at) {
+    const auto from = [&](const std::vector<std::uint32_t>& scales, std::size_t height) {
+      return scales.empty() ? nullptr : scales.data() + at * of.shares() * height;
+    };
+    return TileScales{from(of.row_scales, group_rows), from(of.column_scales, group_columns)};
+  };
   TileSums sums;
   if (is_tile) {
     tile.row_count = static_cast<int>(rows_);
     tile.column_count = static_cast<int>(columns_);
+    tile.scales = scales_at(0);
     std::copy_n(values, stride(), sums[0].data());
     run_products(of.by->reading, of.by->model, tile, sums, left);
     std::copy_n(sums[0].data(), stride(), values);
@@ -322,6 +352,7 @@ void SharedSums::multiply(const SumNode& x, bool is_tile, std::uint64_t* values,
     if ((left[0] >> at & 1) != 0) continue;
     tile.rows = of.rows.data() + at * of.row_bytes;
     tile.columns = of.columns.data() + at * of.column_bytes;
+    tile.scales = scales_at(at);
     TileMask mask{};
     sums[0][0] = values[at];
     run_products(of.by->reading, of.by->model, tile, sums, mask);
@@ -401,6 +432,8 @@ void SharedSums::compute(std::span<const std::size_t> elements) {
   columns_ = elements.size();
   for (PackedOperands& x : operands_) {
     x.unusable = {};
+    x.row_scales.clear();
+    x.column_scales.clear();
     pack_elements(x, elements);
   }
   gather_scales([&](std::size_t, std::size_t at) { return run_.row(elements[at]); },
@@ -411,7 +444,11 @@ void SharedSums::compute(std::span<const std::size_t> elements) {
 void SharedSums::compute_tile(std::size_t i, std::size_t j) {
   rows_ = std::min(group_rows, run_.m - i);
   columns_ = std::min(group_columns, run_.n - j);
-  for (PackedOperands& x : operands_) pack_tile(x, i, j);
+  for (PackedOperands& x : operands_) {
+    x.row_scales.clear();
+    x.column_scales.clear();
+    pack_tile(x, i, j);
+  }
   gather_scales([&](std::size_t row, std::size_t) { return i + row; },
                 [&](std::size_t, std::size_t column) { return j + column; });
   compute_nodes(true, [&](std::size_t row, std::size_t column) {

@@ -93,6 +93,15 @@ class SharedSums {
     std::vector<std::byte> rows = {}, columns = {};
     std::size_t row_bytes = 0, column_bytes = 0;  ///< bytes of one element's operands
     TileMask unusable{};
+    /// Of a model that multiplies by scales: those of the operands, as codes (TileScales), for each
+    /// element or for a tile; empty: all are 1.
+    std::vector<std::uint32_t> row_scales = {}, column_scales = {};
+
+    /// How many runs of operands share a scale.
+    std::size_t shares() const {
+      const int share = by->model.model.scaling.share;
+      return share == 0 ? 0 : order.size() / static_cast<std::size_t>(share);
+    }
   };
 
   int node(const SumNode& x, std::span<const std::int32_t> order = {});
@@ -108,6 +117,8 @@ class SharedSums {
   /// Packs lines from `first` on; returns which of them are not usable.
   std::uint32_t pack(const PackedOperands& x, bool are_columns, std::size_t first,
                      std::size_t count, std::size_t lines, std::byte* to) const;
+  /// Appends the scales of `count` lines of a or b from `first` on.
+  void add_scales(PackedOperands& x, bool are_columns, std::size_t first, std::size_t count) const;
   void pack_elements(PackedOperands& x, std::span<const std::size_t> elements) const;
   void pack_tile(PackedOperands& x, std::size_t i, std::size_t j) const;
   /// Computes all nodes; first_c(row, column) returns an element of C.

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "lib/identify/meaning.h"
+#include "tests/lib/gemm/exact_product.h"
 #include "tests/lib/identify/kernel_draw.h"
 
 namespace binade::evaluator_test {
@@ -140,6 +141,71 @@ TEST_CASE("candidates that are evaluated together give what each gives") {
             });
     CHECK(told == some.size() * std::size(elements));
   }
+}
+
+TEST_CASE(
+    "candidates with scales of blocks are evaluated as they are defined, alone and by tiles") {
+  Random random(4);
+  constexpr std::size_t m = tile_rows + 1, n = tile_columns + 1, k = 128;
+  struct Scaled {
+    Format element;
+    int run;
+    Format scale;
+  };
+  std::size_t by_instructions = 0, by_tiles = 0, numbers = 0;
+  for (const Scaled& x :
+       {Scaled{e4m3, 32, e8m0}, Scaled{e2m1, 16, ue4m3}, Scaled{e2m1, 32, e8m0}}) {
+    const KernelTypes types{x.element, x.element, binary32, binary32, binary32};
+    KernelFacts facts{.types = types, .k = k, .run = x.run, .has_a_runs = true, .has_b_runs = true};
+    (x.scale == e8m0 ? facts.are_e8m0 : facts.are_ue4m3) = true;
+    const std::vector<Core> cores = cores_for(types);
+    const std::vector<Candidate> all = candidates_for(cores, facts);
+    std::vector<const Candidate*> instructions;
+    for (const Candidate& one : all) {
+      if (is_scaled(one.model.model)) instructions.push_back(&one);
+    }
+    REQUIRE(!instructions.empty());
+    for (int i = 0; i < 24; ++i) {
+      const Candidate& candidate =
+          i % 2 == 0 ? *instructions[random() % instructions.size()] : all[random() % all.size()];
+      GemmModel draws = candidate.model;
+      draws.model.scaling.format = x.scale;
+      GemmOperands product{m, n, k, {}, {}, {}, {}};
+      for (std::size_t at = 0; at < m * k; ++at)
+        product.a.push_back(draw_hard(random, draws, 1).a[0]);
+      for (std::size_t at = 0; at < n * k; ++at)
+        product.b.push_back(draw_hard(random, draws, 1).b[0]);
+      test::draw_runs(random, candidate.model, product);
+      if (i % 4 == 0 && !product.runs.a.empty()) product.runs.a[3] = 0x7FC00000;
+      KernelRun run{.m = m, .n = n, .k = k};
+      run.a = product.a;
+      run.b = product.b;
+      run.runs = product.runs;
+      run.d.resize(m * n);
+      KernelRun few = run;  // too few rows for a tile
+      few.m = 2;
+      few.a.resize(few.m * k);
+      if (!few.runs.a.empty()) few.runs.a.resize(few.m * few.runs.count(k));
+      few.d.resize(few.m * n);
+      for (const KernelRun& one : {run, few}) {
+        const std::vector<KernelRun> runs{one};
+        const Evaluator evaluator(cores, runs);
+        by_tiles += evaluator.has_tiles(0) ? 1 : 0;
+        const std::vector<std::uint64_t> found = elements_of(evaluator, candidate);
+        for (std::size_t at = 0; at < one.size(); at += 1 + random() % 3) {
+          const std::uint64_t expected = gemm_element(candidate.model, one.element(at));
+          CAPTURE(options_of(candidate.model));
+          REQUIRE(is_same_result(found[at], expected, candidate.model.epilogue.out,
+                                 any_nan_fits(candidate.model)));
+          numbers += decode(expected, binary32).kind == Kind::finite ? 1 : 0;
+        }
+      }
+      by_instructions += is_scaled(candidate.model.model) ? 1 : 0;
+    }
+  }
+  CHECK(by_instructions >= 3 * 12);
+  CHECK(numbers > 1000);
+  if (&fastest_kernels() != &kernels_for_elements()) CHECK(by_tiles == 3 * 24);
 }
 
 TEST_CASE("what is said to mean the same gives the same bits") {
