@@ -152,8 +152,10 @@ void add_gemm_options(App app, GemmOptions& o) {
                  "by scales)")
       .group(order);
   app.add_option("--scale-layout", o.files.scale_layout,
-                 "in which order the scales of blocks lie in their files")
-      .one_of(words_of_table(scale_layouts))
+                 "in which order the scales of blocks lie in their files: " +
+                     listed(names_of(scale_layouts)) +
+                     "; of A's and of B's, if they are unlike, as te_1d,te_2d")
+      .suggest(scale_layout_words)
       .capture_default_str()
       .group(order);
   app.add_option(

@@ -102,7 +102,7 @@ void define_identify(App app, int& status) {
     if (option.kind == FileWord::word) {
       const Option word = app.add_option(option_of(option), files.shared.*option.value,
                                          std::string(option.of_kernel));
-      if (!(GemmFiles{}.*option.value).empty()) word.one_of(option.words()).capture_default_str();
+      if (!(GemmFiles{}.*option.value).empty()) word.suggest(option.words).capture_default_str();
     } else {
       file(option_of(option).c_str(), files.beside[row], std::string(option.of_kernel));
     }

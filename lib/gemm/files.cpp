@@ -197,6 +197,15 @@ std::size_t length_of_runs(const std::string& text) {
   throw Error("--scale-run " + printable(text) + ": give a number of elements of K, as 128");
 }
 
+/// Returns that of two layouts, as "te_1d,te_2d", which is A's or B's.
+std::string layout_of_side(const std::string& text, bool of_b) {
+  const auto words = split(text, ',');
+  if (words.size() > 2) {
+    throw Error("--scale-layout " + printable(text) + ": give one layout, or A's and B's");
+  }
+  return std::string(words.size() == 2 && of_b ? words[1] : words[0]);
+}
+
 /// Reads the scales of A, or of B.
 void read_scales_of(const GemmFiles& files, bool of_b, std::size_t run, const Format& format,
                     const ScalesOfLines& out) {
@@ -206,13 +215,14 @@ void read_scales_of(const GemmFiles& files, bool of_b, std::size_t run, const Fo
   const ScaledLines lines = of_b ? columns_of(out.groups, out.n) : rows_of(out.groups, out.m);
   std::vector<std::uint64_t>& of_lines = of_b ? out.b_scale : out.a_scale;
   if (run == 0) run = length_of_runs(files.scale_run);
-  const bool in_order = files.scale_layout == GemmFiles{}.scale_layout;
+  const std::string layout = layout_of_side(files.scale_layout, of_b);
+  const bool in_order = layout == GemmFiles{}.scale_layout;
   if (!where.empty() && run == 0 && in_order && !are_block_scales(where, lines)) {
     of_lines = read_scales(where, what, lines);
   } else if (!where.empty()) {
-    LineScales scales = read_block_scales({where, what, lines, out.k,
-                                           of_b ? !files.transposed_b : files.transposed_a, run,
-                                           files.scale_layout, format});
+    LineScales scales =
+        read_block_scales({where, what, lines, out.k,
+                           of_b ? !files.transposed_b : files.transposed_a, run, layout, format});
     if (out.runs.length != 0 && out.runs.length != scales.length) {
       throw error_in(where, fmt::format("scales of {} elements of K", scales.length),
                      fmt::format("A's are of {}", out.runs.length));

@@ -55,7 +55,8 @@ struct GemmFiles {
   std::string a_scale = {}, b_scale = {}, a_zero_point = {}, b_zero_point = {};
   /// Scales of a whole matrix that has scales of blocks, too: numbers, or files of one.
   std::string a_tensor_scale = {}, b_tensor_scale = {};
-  std::string scale_layout = "row_major";  ///< of scales of blocks (lib/block/scale_layout.h)
+  /// Of scales of blocks (lib/block/scale_layout.h): of all, or those of A and of B, "te_1d,te_2d".
+  std::string scale_layout = "row_major";
   std::string scale_run = {};  ///< elements of K that share such a scale; empty: as shapes say
   bool transposed_a = false, transposed_b = false;
   /// Where rows of A are in groups, each with a B of its own, the file that says which
@@ -77,7 +78,7 @@ struct FileOption {
   FileWord kind = FileWord::file;
   /// What a kernel that made D did with it, for `binade identify`.
   std::string_view of_kernel;
-  /// The values of a word, if it is one of a table.
+  /// Values of a word, if there is a table.
   std::vector<std::string> (*words)() = nullptr;
 };
 std::vector<std::string> scale_layout_words();
@@ -94,7 +95,9 @@ inline constexpr std::array<FileOption, 10> file_options{{
     {"scale_run", &GemmFiles::scale_run, FileWord::word,
      "how many elements of K share a scale of a block (default: as the shapes say)"},
     {"scale_layout", &GemmFiles::scale_layout, FileWord::word,
-     "in which order the scales of blocks lie in their files", &scale_layout_words},
+     "in which order the scales of blocks lie in their files; of A's and of B's, if they are "
+     "unlike, as te_1d,te_2d",
+     &scale_layout_words},
     {"groups", &GemmFiles::groups, FileWord::file,
      "file of integers that says which rows of A are in which group, as tokens of an expert, each "
      "group with a B of its own, which is of shape (G, K, N)"},

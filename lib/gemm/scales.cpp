@@ -121,18 +121,22 @@ std::vector<ScalePart> plain_parts(const BlockScaleFile& x,
   return out;
 }
 
-/// Returns the lines whose scales are filled up together: all, those of each matrix of a stack, or,
-/// if there are as many scales as these have, those of each group.
+/// Returns the lines whose scales are filled up together, each `height` lines with a scale of their
+/// own: all, those of each matrix of a stack, or, if there are as many scales as these have, those
+/// of each group; nothing if there are others.
 std::vector<ScalePart> filled_parts(const BlockScaleFile& x, const ScaleLayout& layout,
-                                    std::size_t scales) {
+                                    std::size_t scales, std::size_t height) {
   const ScaledLines& lines = x.lines;
   const std::size_t runs = (x.k + x.length - 1) / x.length;
+  const auto grid = [&](std::size_t count) {
+    return ScaleGrid{(count + height - 1) / height, runs};
+  };
   const auto size = [&](std::size_t count) {
-    const ScaleGrid filled = layout.filled({count, runs});
+    const ScaleGrid filled = layout.filled(grid(count));
     return filled.rows * filled.columns;
   };
   if (!lines.is_stack && size(lines.count) == scales) {
-    return {{0, lines.count, {lines.count, runs}}};
+    return {{0, lines.count, grid(lines.count)}};
   }
   std::vector<ScalePart> out;
   std::size_t all = 0;
@@ -145,7 +149,7 @@ std::vector<ScalePart> filled_parts(const BlockScaleFile& x, const ScaleLayout& 
       if (!same) break;
     }
     if (!lines.is_stack && !lines.group.empty() && lines.group[first] == lines.groups) continue;
-    out.push_back({first, end - first, {end - first, runs}});
+    out.push_back({first, end - first, grid(end - first)});
     all += size(end - first);
   }
   return all == scales ? out : std::vector<ScalePart>{};
@@ -202,8 +206,10 @@ LineScales read_block_scales(const BlockScaleFile& x) {
   }
   constexpr std::size_t least = 16;  // of a block that the shape leaves open
   FileScales file = read_file_scales(x, layout);
-  const std::vector<ScalePart> parts =
-      plain ? plain_parts(x, file.shape) : filled_parts(x, layout, file.codes.size());
+  constexpr std::size_t tile = 128;  // rows of the blocks of layouts that fill up
+  std::vector<ScalePart> parts =
+      plain ? plain_parts(x, file.shape) : filled_parts(x, layout, file.codes.size(), 1);
+  if (!plain && parts.empty()) parts = filled_parts(x, layout, file.codes.size(), tile);
   const auto refuse = [&] {
     const std::string of_k =
         x.length == 0 ? std::string() : fmt::format(" of {} elements of K", x.length);

@@ -87,9 +87,20 @@ class PromotedProducts(unittest.TestCase):
                     words[at] |= int(scales.view(np.uint32)[r, c] >> 23) << 8 * byte
             packed.append(words.view(np.int32))
         same.append(dict(a_scale=packed[0], b_scale=packed[1], scale_layout="deepgemm", scale_run=128))
+        columns = np.ones((2, 8), np.float32)
+        columns[:, :5] = scale_a.T
+        rows = np.ones((6, 4), np.float32)
+        rows[:, :2] = scale_b
+        same.append(dict(a_scale=columns, b_scale=rows, scale_layout="te_1d,te_2d", scale_run=128))
         for given in same:
             with self.subTest(given.get("scale_layout", "row_major")):
                 np.testing.assert_array_equal(binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION), plain)
+        tiles = np.zeros((1, 4), np.float32)  # of 128 columns of B each
+        tiles[0, :2] = scale_b[0]
+        np.testing.assert_array_equal(
+            binade.gemm(a, b, transpose_b=True, a_scale=columns, b_scale=tiles, scale_layout="te_1d,te_2d", scale_run=128,
+                        **INSTRUCTION),
+            binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b[:1], **INSTRUCTION))
         halved = binade.gemm(a, b, transpose_b=True, alpha=0.5, **same[0], **INSTRUCTION)
         np.testing.assert_array_equal(halved, plain * np.float32(0.5))
         doubled = binade.gemm(a, b, transpose_b=True, a_tensor_scale=2, b_tensor_scale=np.float32(0.25), **same[0], **INSTRUCTION)
@@ -104,6 +115,7 @@ class PromotedProducts(unittest.TestCase):
                 (dict(a_scale=scale_a, promote_scales="twice"), "no such choice"),
                 (dict(a_scale=np.zeros(512, np.uint8), scale_layout="128x4"), "scale_run is missing"),
                 (dict(a_scale=scale_a, scale_layout="swizzle"), "no such order"),
+                (dict(a_scale=scale_a, scale_layout="te,te,te"), "give one layout, or A's and B's"),
                 (dict(a_scale=scale_a, alpha=2, b_tensor_scale=3), "alpha.* has no effect with scales"),
                 (dict(a_scale=scale_a, b_scale=scale_b, scale_order="b-first"), "scale_order.* has no effect without a scale"),
                 (dict(promote_scales="a-first"), "promote_scales.* has no effect without"),
