@@ -186,7 +186,7 @@ int run_record(const RecordArguments& a) {
     return instruction_name(x).find(a.words) != std::string::npos;
   };
   const bool any_named =
-      std::ranges::any_of(recorded_instructions(opened.device->info().compute_capability), named);
+      std::ranges::any_of(instruction_forms(opened.device->info().compute_capability), named);
   if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both && any_named) {
     fmt::print(
         "{}: nothing is open: recorded rows exclude every other rule for what was asked; see "

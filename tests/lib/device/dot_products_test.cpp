@@ -17,7 +17,7 @@ TEST_CASE("rows are as they are defined, under the table's rules and others") {
     for (const int bits_less : {0, 1}) {
       how.model.fraction_bits -= bits_less;
       for (const DotGenerator& generator : dot_generators()) {
-        if (!generator.suits(how.types)) continue;
+        if (!generator.suits(how)) continue;
         const Dots rows = make_dots(generator, how, 1, 0, 96);
         const std::vector<std::uint64_t> found = dots_of(how, rows);
         REQUIRE(found.size() == rows.c.size());
@@ -40,13 +40,11 @@ TEST_CASE("any row of a meets any row of b") {
   for (const test::Named& named : test::some_of_each) {
     const Instruction how = test::instruction(named);
     const Dots rows = test::rows_of("specials", named, 12);
-    const auto k = static_cast<std::size_t>(how.k);
-    const DotProducts dots(how.model, how.types, how.k, rows.a, rows.b);
+    const DotProducts dots(how, rows);
     for (std::size_t i = 0; i < 12; ++i) {
       for (std::size_t j = 0; j < 12; ++j) {
         CAPTURE(named.name);
-        REQUIRE(dots(i, j, rows.c[i]) == dot(how.model, how.types, rows.a.data() + i * k,
-                                             rows.b.data() + j * k, how.k, rows.c[i]));
+        REQUIRE(dots(i, j, i) == dot_of_row(how, operands_of_rows(rows, i, j, i)));
       }
     }
   }
