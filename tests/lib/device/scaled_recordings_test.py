@@ -75,6 +75,13 @@ class ScaledRecordings(CliCase):
         self.assertGreater(len(values), 30)
         self.replayed(files)
 
+    def test_rows_and_columns_meet_with_their_scales(self):
+        text = self.good("validate", "crossed", "--emulated", "sm_120", "--only", "kind::mxf4", "--dots", "1000")
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 8 + 1)
+        for line in lines[:-1]:
+            self.assertRegex(line, r"\.ue\dm\d dots +\d+, different 0$")
+
     def replayed(self, files):
         """The files, of which one is then spoiled."""
         rows = sum(len(x["d"]) for _, _, x in files)
