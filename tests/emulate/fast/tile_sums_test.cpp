@@ -65,7 +65,8 @@ Element tile_element(const Instruction& how, const fast::TileRules& rules, const
   return out;
 }
 
-/// The dense instructions of an architecture without scales of blocks, each with its model and with others next to it.
+/// The dense instructions of an architecture without scales of blocks, each with its model and with
+/// others next to it.
 std::vector<Instruction> with_rivals(int sm) {
   std::vector<Instruction> out;
   for (const Instruction& how : instructions_of(sm)) {
