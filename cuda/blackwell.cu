@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor Core instructions that only Blackwell has, each in a kernel of one tile, so that nvcc and
-// ptxas check the functions of ptx_tcgen05.cuh and ptx_block_scaled_mma.cuh: tcgen05 is compiled
-// for 100a, mma.sync with block scales for 120a; for other architectures the kernels do nothing. No
-// code launches them, and no GPU has run them.
-#include "cuda/ptx_block_scaled_mma.cuh"
+// Blackwell's tcgen05, each kind in a kernel of one tile, so that nvcc and ptxas check the
+// functions of ptx_tcgen05.cuh: they are compiled for 100a; for other architectures the kernels do
+// nothing. No code launches them, and no GPU has run them.
 #include "cuda/ptx_tcgen05.cuh"
 #include "cuda/wgmma_tiles.cuh"
 
@@ -94,34 +92,5 @@ __device__ void run_tcgen05(const BlackwellTile& tile, bool scaled, Instruction 
   }
 BINADE_TCGEN05_MMA_TABLE(BINADE_TCGEN05_KERNEL)
 BINADE_TCGEN05_SCALED_TABLE(BINADE_TCGEN05_SCALED_KERNEL)
-
-/// Computes d = a·b of a tile of 16 × 8 in one warp. Each lane takes one word of the scales of a
-/// and one of those of b.
-template <class Instruction>
-__device__ void run_scaled_mma(const BlackwellTile& tile, Instruction instruction) {
-  const int lane = static_cast<int>(threadIdx.x);
-  ScaledRegisters x;
-  for (int reg = 0; reg < 4; ++reg) {
-    const Place place = place_of_a(lane, reg, 0, 1);
-    x.matrices.a[reg] = unit_at<word32>(tile.a + place.row * tile_row_bytes, place.column);
-  }
-  for (int reg = 0; reg < 2; ++reg) {
-    const Place place = place_of_b(lane, reg, 0, 1);
-    x.matrices.b[reg] = unit_at<word32>(tile.b + place.column * tile_row_bytes, place.row);
-  }
-  x.scales_a = unit_at<word32>(tile.scales, lane);
-  x.scales_b = unit_at<word32>(tile.scales + scale_bytes, lane);
-  if (!instruction(x)) return;
-  for (int reg = 0; reg < 4; ++reg) {
-    const Place place = place_of_c(lane, reg, 0, 1);
-    tile.d[place.row * 8 + place.column] = x.matrices.d[reg];
-  }
-}
-
-#define BINADE_SCALED_KERNEL(name, text)                              \
-  __global__ void kernel_##name(BlackwellTile tile) {                 \
-    run_scaled_mma(tile, [](ScaledRegisters& x) { return name(x); }); \
-  }
-BINADE_SCALED_TABLE(BINADE_SCALED_KERNEL)
 
 }  // namespace binade

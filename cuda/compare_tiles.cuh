@@ -18,7 +18,14 @@ __device__ inline std::uint64_t emulated_dot(const Comparison& x, const CrossedR
   const bool quick = x.factors_a != nullptr && x.finite_a[rows.a] != 0 && x.finite_b[rows.b] != 0 &&
                      fast::dot_predecoded(x.model, x.types, x.factors_a + rows.a * k,
                                           x.factors_b + rows.b * k, x.k, c, d);
-  return quick ? d : shared_dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c);
+  if (quick) return d;
+  DotScales scales;
+  if (x.tiles.scales_a != nullptr) {
+    // the bytes of words of a little-endian machine, the lowest first
+    scales.a = reinterpret_cast<const std::uint8_t*>(x.tiles.scales_a + rows.a);
+    scales.b = reinterpret_cast<const std::uint8_t*>(x.tiles.scales_b + rows.b);
+  }
+  return shared_dot(x.model, x.types, x.a + rows.a * k, x.b + rows.b * k, x.k, c, scales);
 }
 
 /// Returns the address of x as CUDA's 64-bit atomics take it, which is `unsigned long long*` only.

@@ -17,6 +17,11 @@ template <class Unit>
 struct MmaRegisters {
   Unit a[8]{}, b[4]{}, c[8]{}, d[8]{};
   std::uint32_t metadata = 0;  ///< read by sparse instructions only
+  /// Read by instructions with scales of blocks only: the scales of a row of a and of a column of b
+  /// (mma_lanes.h says of which), in the order of k from the lowest byte on. As the instruction's
+  /// byte and thread selectors are 0, it takes the lowest 1, 2 or 4 bytes of a word (scale_vec 1X,
+  /// 2X, 4X).
+  std::uint32_t scales_a = 0, scales_b = 0;
 };
 
 /// The number of registers of each matrix in a lane, and the elements in one register of c and of
@@ -47,9 +52,10 @@ __device__ std::uint32_t metadata_of(const Tiles& tiles, const CrossedRows& star
 }
 
 /// Runs the tiles of one warp, which is the whole block. `groups` is the number of groups in a row
-/// of a sparse instruction's a; 0 means dense. Writes nothing if instruction(registers) returns
-/// false; else counts each tile once in tiles.done.
-template <class Lanes, MmaShape shape, class Unit, int groups = 0, class Instruction>
+/// of a sparse instruction's a; 0 means dense. `scales` is the number of scales of a row. Writes
+/// nothing if instruction(registers) returns false; else counts each tile once in tiles.done.
+template <class Lanes, MmaShape shape, class Unit, int groups = 0, int scales = 0,
+          class Instruction>
 __device__ void run_mma_tile(const Tiles& tiles, Instruction instruction) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   // All lanes of a warp must execute the instruction, so quadpairs without a tile repeat the first
@@ -77,6 +83,12 @@ __device__ void run_mma_tile(const Tiles& tiles, Instruction instruction) {
   if constexpr (groups != 0) {
     x.metadata = metadata_of(
         tiles, start, [lane](int nibble) { return place_of_metadata(lane, nibble, groups); });
+  }
+  if constexpr (scales != 0) {
+    const int row = place_of_scale_a(lane, 0, scales, 0, 0).line;
+    const int column = place_of_scale_b(lane, 0, scales, 0, 0).line;
+    if (row >= 0) x.scales_a = scales_of_a(tiles, start, row);
+    if (column >= 0) x.scales_b = scales_of_b(tiles, start, column);
   }
   const bool ran = instruction(x);
   if (!ran || local >= tiles.crossing.tiles) return;

@@ -17,14 +17,23 @@
 
 namespace binade {
 
-/// Returns the bits that an element takes in a register. FP6 and FP4 take 8, as in kind::f8f6f4.
-constexpr int element_bits(const Format& f) { return is_integer(f) ? f.bits() : f.storage_bits(); }
+/// Returns whether a kind takes e2m1 in 4 bits: mxf4 and mxf4nvf4.
+constexpr bool packs_e2m1(ScaledKind kind) {
+  return kind != ScaledKind::none && kind != ScaledKind::mxf8f6f4;
+}
 
-/// Returns the codes packed one behind the other, the first in the lowest bits. The four bits of an
-/// e2m1 lie in bits 2 to 5 of its byte.
-inline std::vector<unsigned char> packed(const std::vector<std::uint64_t>& codes, const Format& f) {
-  const auto width = static_cast<std::size_t>(element_bits(f));
-  const int up = f == e2m1 ? 2 : 0;
+/// Returns the bits that an element takes in a register. FP6 and FP4 take 8, as in kind::f8f6f4 and
+/// mxf8f6f4, but e2m1 takes 4 where a kind packs it.
+constexpr int element_bits(const Format& f, ScaledKind kind = ScaledKind::none) {
+  return is_integer(f) || packs_e2m1(kind) ? f.bits() : f.storage_bits();
+}
+
+/// Returns the codes packed one behind the other, the first in the lowest bits. In a byte of its
+/// own, the four bits of an e2m1 are bits 2 to 5.
+inline std::vector<unsigned char> packed(const std::vector<std::uint64_t>& codes, const Format& f,
+                                         ScaledKind kind = ScaledKind::none) {
+  const auto width = static_cast<std::size_t>(element_bits(f, kind));
+  const int up = f == e2m1 && width == 8 ? 2 : 0;
   std::vector<unsigned char> out(codes.size() * width / 8);
   for (std::size_t bit = 0; bit < out.size() * 8; bit += width < 8 ? width : 8) {
     const std::uint64_t part = codes[bit / width] << up >> bit % width;
@@ -83,34 +92,46 @@ inline PredecodedRows predecoded(const DotModel& model, const DotTypes& types, c
   return out;
 }
 
-/// Throws Error if a or b has not k codes for each element of c. `doing` is what the caller is
-/// doing.
-inline void check_rows(const Dots& dots, int k, const std::string& doing) {
-  const std::size_t values = dots.c.size() * static_cast<std::size_t>(k);
-  if (dots.a.size() == values && dots.b.size() == values) return;
+/// Throws Error if there are not as many operands as the instruction takes for each element of c.
+/// `doing` is what the caller is doing.
+inline void check_rows(const Dots& dots, const Instruction& x, const std::string& doing) {
+  if (fit(dots, x)) return;
   throw Error(doing + ": " + std::to_string(dots.c.size()) +
-              " rows that do not fit a and b; report this as a bug of binade");
+              " rows that do not fit a and b, or their scales; report this as a bug of binade");
+}
+
+/// Returns the scales of rows, `number` each, as a word per row.
+inline std::vector<std::uint32_t> scale_words(const std::vector<std::uint64_t>& scales,
+                                              std::size_t number) {
+  std::vector<std::uint32_t> out(number == 0 ? 0 : scales.size() / number);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    out[i / number] |= static_cast<std::uint32_t>(scales[i]) << (8 * (i % number));
+  }
+  return out;
 }
 
 /// The rows of a pool as `Tiles` (tiles.h) points to them.
 struct PackedPool {
   std::vector<unsigned char> a, b;
   std::vector<std::uint64_t> kept;  ///< kept positions of a; empty for dense instructions
+  std::vector<std::uint32_t> scales_a, scales_b;  ///< empty without scales of blocks
   int row_bytes_a = 0, row_bytes_b = 0;
 };
 
 inline PackedPool packed_pool(const Instruction& x, const Dots& pool) {
   PackedPool out;
   const bool sparse = x.model.sparse_group != 0;
-  out.b = packed(pool.b, x.types.b);
-  out.row_bytes_b = x.k * element_bits(x.types.b) / 8;
-  out.row_bytes_a = x.k * element_bits(x.types.a) / 8 / (sparse ? 2 : 1);
+  out.b = packed(pool.b, x.types.b, x.kind);
+  out.row_bytes_b = x.k * element_bits(x.types.b, x.kind) / 8;
+  out.row_bytes_a = x.k * element_bits(x.types.a, x.kind) / 8 / (sparse ? 2 : 1);
+  out.scales_a = scale_words(pool.a_scales, scales_of_row(x));
+  out.scales_b = scale_words(pool.b_scales, scales_of_row(x));
   if (sparse) {
     KeptRows rows = kept_rows(pool.a, x.k, x.model.sparse_group);
     out.a = packed(rows.codes, x.types.a);
     out.kept = std::move(rows.positions);
   } else {
-    out.a = packed(pool.a, x.types.a);
+    out.a = packed(pool.a, x.types.a, x.kind);
   }
   return out;
 }

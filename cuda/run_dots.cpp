@@ -23,8 +23,9 @@ bool runs(const TileKernel& row, const Instruction& x) {
   const bool any_n = row.family == Family::wgmma || row.family == Family::wgmma_sp;
   const bool f64 = x.types.d == binary64;
   return row.family == x.family && row.m == x.m && (any_n || row.n == x.n) && row.k == x.k &&
-         row.types == x.types && row.variant.integer == x.model.integer &&
-         row.variant.scales == x.model.scales && (!f64 || row.variant.rounding == x.model.rounding);
+         row.types == x.types && row.variant.kind == x.kind &&
+         row.variant.integer == x.model.integer && row.variant.scales == x.model.scales &&
+         (!f64 || row.variant.rounding == x.model.rounding);
 }
 
 /// A pool on the device, and the memory for a chunk of its tiles.
@@ -42,6 +43,8 @@ class TileRunner {
         b_(std::span<const unsigned char>(packed_.b), doing_),
         c_(std::span(pool.c), doing_),
         kept_(std::span<const std::uint64_t>(packed_.kept), doing_),
+        scales_a_(std::span<const std::uint32_t>(packed_.scales_a), doing_),
+        scales_b_(std::span<const std::uint32_t>(packed_.scales_b), doing_),
         d_(chunk_ * dots_of_tile(), doing_),
         done_(1, doing_) {
     tiles_.a = a_.get();
@@ -50,6 +53,10 @@ class TileRunner {
     tiles_.d = d_.get();
     tiles_.done = done_.get();
     tiles_.kept = kept_.get();
+    if (!packed_.scales_a.empty()) {
+      tiles_.scales_a = scales_a_.get();
+      tiles_.scales_b = scales_b_.get();
+    }
     tiles_.row_bytes_a = packed_.row_bytes_a;
     tiles_.row_bytes_b = packed_.row_bytes_b;
   }
@@ -98,7 +105,9 @@ class TileRunner {
   std::uint64_t chunk_;
   PackedPool packed_;
   DeviceArray<unsigned char> a_, b_;
-  DeviceArray<std::uint64_t> c_, kept_, d_;
+  DeviceArray<std::uint64_t> c_, kept_;
+  DeviceArray<std::uint32_t> scales_a_, scales_b_;
+  DeviceArray<std::uint64_t> d_;
   DeviceArray<unsigned long long> done_;
   Tiles tiles_;
 };
@@ -150,7 +159,8 @@ void check_crossing(const TileKernel& how, const Dots& pool, const Crossing& x,
 }  // namespace
 
 const TileKernel* find_tile_kernel(const Instruction& x) {
-  for (const auto kernels : {mma_kernels(), wmma_kernels(), wgmma_kernels(), sparse_kernels()}) {
+  for (const auto kernels :
+       {mma_kernels(), wmma_kernels(), wgmma_kernels(), sparse_kernels(), scaled_kernels()}) {
     for (const TileKernel& row : kernels) {
       if (runs(row, x)) return &row;
     }
@@ -161,7 +171,7 @@ const TileKernel* find_tile_kernel(const Instruction& x) {
 CannotRun run_dots_on_gpu(const Instruction& instruction, Dots& dots) {
   const TileKernel* how = find_tile_kernel(instruction);
   if (how == nullptr) return no_kernel();
-  check_rows(dots, instruction.k, how->name);
+  check_rows(dots, instruction, how->name);
   dots.d.assign(dots.c.size(), 0);
   if (dots.c.empty()) return std::nullopt;
   const auto side = static_cast<std::uint64_t>(std::min(how->m, how->n));
@@ -188,7 +198,7 @@ CannotRun tally_crossed_on_gpu(const Instruction& instruction, const Dots& pool,
                                const Crossing& crossing, CrossTally& tally) {
   const TileKernel* how = find_tile_kernel(instruction);
   if (how == nullptr) return no_kernel();
-  check_rows(pool, instruction.k, how->name);
+  check_rows(pool, instruction, how->name);
   check_crossing(*how, pool, crossing, how->name);
   TileRunner runner(*how, instruction, pool, crossing.tiles);
   const std::string doing = runner.doing() + ", compare_kernel";

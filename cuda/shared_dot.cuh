@@ -10,12 +10,11 @@
 namespace binade {
 
 /// Returns the encoding of c + a·b over k products. Of a sparse model it adds the products of the
-/// half of a's elements that are kept; its k may be at most 64.
-__device__ BINADE_OUT_OF_LINE inline std::uint64_t shared_dot(const DotModel& model,
-                                                              const DotTypes& types,
-                                                              const std::uint64_t* a,
-                                                              const std::uint64_t* b, int k,
-                                                              std::uint64_t c) {
+/// half of a's elements that are kept; its k may be at most 64. `scales` are read by a scaled
+/// model.
+__device__ BINADE_OUT_OF_LINE inline std::uint64_t shared_dot(
+    const DotModel& model, const DotTypes& types, const std::uint64_t* a, const std::uint64_t* b,
+    int k, std::uint64_t c, const DotScales& scales = {}) {
   std::uint64_t kept_a[32];
   std::uint64_t kept_b[32];
   if (model.sparse_group != 0) {
@@ -24,7 +23,7 @@ __device__ BINADE_OUT_OF_LINE inline std::uint64_t shared_dot(const DotModel& mo
     b = kept_b;
     k /= 2;
   }
-  return dense_dot(model, types, a, b, k, c);
+  return dense_dot(model, types, a, b, k, c, NoTrace{}, scales);
 }
 
 }  // namespace binade

@@ -11,11 +11,12 @@
 
 namespace binade {
 
-/// The settings of an instruction's model that its name states beside shape and types.
+/// What an instruction's name states beside shape and types.
 struct Variant {
   Rounding rounding = Rounding::ties_to_even;  ///< counts for f64 only; other types have no choice
   IntegerModel integer{};
   WgmmaScales scales{};
+  ScaledKind kind = ScaledKind::none;
 };
 inline constexpr Variant plain{}, rn{}, rz{Rounding::toward_zero}, rm{Rounding::toward_negative},
     rp{Rounding::toward_positive}, without_c{.scales = {.without_c = true}},
@@ -40,10 +41,12 @@ struct TileKernel {
 /// is not compared.
 const TileKernel* find_tile_kernel(const Instruction& instruction);
 
-// The rows of the table by family; sparse_kernels are those of mma.sp and wgmma.sp.
+// The rows of the table by family; sparse_kernels are those of mma.sp and wgmma.sp, scaled_kernels
+// those of mma with scales of blocks.
 std::span<const TileKernel> mma_kernels();
 std::span<const TileKernel> wmma_kernels();
 std::span<const TileKernel> wgmma_kernels();
 std::span<const TileKernel> sparse_kernels();
+std::span<const TileKernel> scaled_kernels();
 
 }  // namespace binade

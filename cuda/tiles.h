@@ -27,6 +27,10 @@ struct Tiles {
   /// ones.
   const std::uint64_t* kept = nullptr;
   int row_bytes_a = 0, row_bytes_b = 0;
+  /// For instructions with scales of blocks: a word per row, its scales in the order of k from the
+  /// lowest byte on. Not read for others.
+  const std::uint32_t* scales_a = nullptr;
+  const std::uint32_t* scales_b = nullptr;
   /// True: tile t takes rows t·s, t·s + 1, … of a, b and c, where s is the smaller of m and n, so
   /// that its element (i, i) is dot product t·s + i of the pool. False: the rows are those of
   /// crossing.h.
@@ -68,6 +72,14 @@ constexpr const unsigned char* row_of_b(const Tiles& x, const CrossedRows& start
 /// Returns the 4 bits that say which positions are kept in a group of row i of a.
 constexpr std::uint32_t kept_of(const Tiles& x, const CrossedRows& start, int i, int group) {
   return static_cast<std::uint32_t>(x.kept[crossed_rows(x, start, i, 0).a] >> (4 * group)) & 0xF;
+}
+
+/// Returns the words with the scales of row i of a, and of column j of b.
+constexpr std::uint32_t scales_of_a(const Tiles& x, const CrossedRows& start, int i) {
+  return x.scales_a[crossed_rows(x, start, i, 0).a];
+}
+constexpr std::uint32_t scales_of_b(const Tiles& x, const CrossedRows& start, int j) {
+  return x.scales_b[crossed_rows(x, start, 0, j).b];
 }
 
 /// Returns element (i, j) of d of tile number crossing.first + `local`.

@@ -246,57 +246,65 @@ void make_integers(DotCase& out, Draw& draw, const DotRow& row) {
   out.c = row.index % 2 == 0 ? draw.bits(32) : ends[draw.bits(1)];
 }
 
-bool all_types(const DotTypes& t) { return !is_integer(t.a); }
-bool integer_types(const DotTypes& t) { return is_integer(t.a); }
-bool tf32_types(const DotTypes& t) { return t.a == tf32 && t.b == tf32; }
-bool chained_types(const DotTypes& t) { return t.c == t.d && !is_integer(t.a); }
+bool of_numbers(const Instruction& x) { return !is_integer(x.types.a); }
+bool unscaled(const Instruction& x) { return of_numbers(x) && !is_scaled(x.model); }
+bool scaled(const Instruction& x) { return is_scaled(x.model); }
+bool of_integers(const Instruction& x) { return is_integer(x.types.a); }
+bool of_tf32(const Instruction& x) { return x.types.a == tf32 && x.types.b == tf32; }
+bool in_chains(const Instruction& x) { return x.types.c == x.types.d && of_numbers(x); }
 
 const DotGenerator generator_table[] = {
     {"normal", "what gradients and weights look like: about N(0, 1), c of either sign", 20000,
-     false, all_types, make_normal},
+     false, of_numbers, make_normal, make_near_scales},
     {"random_bits", "every encoding alike; in odd rows without NaN and Inf", 100000, false,
-     all_types, make_random_bits},
+     of_numbers, make_random_bits, make_any_scales},
     {"bounded_exponents",
      "products and c within 0 to 40 binades; c or the products among themselves cancel most", 50000,
-     false, all_types, make_bounded_exponents},
+     false, unscaled, make_bounded_exponents},
     {"tiny", "the exponent floor: a ladder of ever smaller products, then random ones near the end",
-     20000, false, all_types, make_tiny},
+     20000, false, unscaled, make_tiny},
     {"zeros",
      "the sign of zero: zeros of all signs, exact cancellation, results below the smallest", 2000,
-     false, all_types, make_zeros},
+     false, of_numbers, make_zeros, make_near_scales},
     {"zero_products",
      "whether a zero operand counts: zeros times large numbers, beside what they would cut", 2000,
-     false, all_types, make_zero_products},
+     false, unscaled, make_zero_products},
     {"specials",
      "NaN, Inf, Inf·0, Inf-Inf, the last sum in the range, products beyond it that cancel", 5000,
-     false, all_types, make_specials},
+     false, of_numbers, make_specials, make_near_scales},
     {"carry", "the accumulator's width: all products and c with all bits set, of one sign", 500,
-     false, all_types, make_carry},
+     false, unscaled, make_carry},
     {"k_order",
      "which products share a block, in which order: big, -big and tiny at every pair of k", 0,
-     false, all_types, make_k_order},
-    {"tf32_low_bits", "what becomes of the 13 bits below tf32's own", 10000, false, tf32_types,
+     false, unscaled, make_k_order},
+    {"tf32_low_bits", "what becomes of the 13 bits below tf32's own", 10000, false, of_tf32,
      make_tf32_low_bits},
     {"chains", "instructions in a row: c is what the device gave for the row before", 20000, true,
-     chained_types, make_chains},
+     in_chains, make_chains, make_near_scales},
     {"integers", "wrapping and saturation: random codes, the ends of the ranges, c near its ends",
-     10000, false, integer_types, make_integers},
+     10000, false, of_integers, make_integers},
+    {"block_scales",
+     "scales of blocks: their ends, zero and NaN, groups that cancel, terms far apart, the floor",
+     20000, false, scaled, make_block_scales},
 };
 
 /// Returns how many products of an instruction are not left out by sparse metadata.
 int kept_k(const Instruction& x) { return x.model.sparse_group == 0 ? x.k : x.k / 2; }
 
 /// Returns a row of length k in which the products of `dense` stand in order, at one random place
-/// of each group of 2 or two of each group of 4.
+/// of each group of 2, two of each group of 4, or two of the four pairs of each group of 8.
 DotCase spread(const DotCase& dense, Draw& draw, int k, int group, const Format& b) {
-  DotCase out;
-  out.c = dense.c;
+  DotCase out = dense;
+  out.a = out.b = {};
+  const int width = group == sparse_group_of_pairs ? 2 : 1;
+  const bool keeps_two = group != 2;
   std::size_t next = 0;
   for (int first = 0; first < k; first += group) {
-    const auto [i, j] = two_places(draw, group);
+    const auto [i, j] = two_places(draw, group / width);
     for (int at = first; at < first + group; ++at) {
       const auto here = static_cast<std::size_t>(at);
-      const bool kept = at - first == i || (group == 4 && at - first == j);
+      const int unit = (at - first) / width;
+      const bool kept = unit == i || (keeps_two && unit == j);
       out.b[here] = kept ? dense.b[next] : any_encoding(draw, b, true);
       if (kept) out.a[here] = dense.a[next++];
     }
@@ -344,6 +352,7 @@ DotCase make_dot_case(const DotGenerator& generator, const Instruction& instruct
   const DotRow row{dense, own_seed(generator, seed), index};
   Draw draw(row.seed, index);
   generator.make(out, draw, row);
+  if (is_scaled(dense.model) && generator.scale != nullptr) generator.scale(out, draw, row);
   const int group = instruction.model.sparse_group;
   return group == 0 ? out : spread(out, draw, instruction.k, group, instruction.types.b);
 }
@@ -356,12 +365,17 @@ Dots make_dots(const DotGenerator& generator, const Instruction& instruction, st
   out.b.resize(rows * k);
   out.c.resize(rows);
   out.d.resize(rows);
+  const std::size_t scales = scales_of_row(instruction);
+  out.a_scales.resize(rows * scales);
+  out.b_scales.resize(rows * scales);
   parallel_for(rows, 256, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
       const DotCase x = make_dot_case(generator, instruction, seed, first + i);
       std::copy_n(x.a.begin(), k, out.a.data() + i * k);
       std::copy_n(x.b.begin(), k, out.b.data() + i * k);
       out.c[i] = x.c;
+      std::copy_n(x.a_scales.begin(), scales, out.a_scales.data() + i * scales);
+      std::copy_n(x.b_scales.begin(), scales, out.b_scales.data() + i * scales);
     }
   });
   return out;

@@ -2,12 +2,13 @@
 //
 // A table of generators of operands for Tensor Core instructions. They are chosen so that two
 // models that differ anywhere give different bits in some row. Row i is a pure function of
-// (generator, types, k and sparsity, seed, i), but for c of a row that continues a chain, which is
-// d of the row before. So a recording needs to hold only the results, and rows can be made in any
-// order.
+// (generator, types, scales, k and sparsity, seed, i), but for c of a row that continues a chain,
+// which is d of the row before. So a recording needs to hold only the results, and rows can be made
+// in any order.
 //
 // A row for a sparse instruction is a row for a dense instruction of half its k: its elements of a
 // are spread over the groups, with +0 between them, and b has random finite numbers at those zeros.
+// Scales of blocks are those of the dense instruction.
 #pragma once
 
 #include <array>
@@ -24,10 +25,12 @@ namespace binade {
 /// The largest k of an instruction.
 inline constexpr int longest_dot = 256;
 
-/// One row: the encodings of a and of b, of which the first k count, and of c.
+/// One row: the encodings of a and of b, of which the first k count, of c, and of the scales, of
+/// which the first scales_of_row() count.
 struct DotCase {
   std::array<std::uint64_t, longest_dot> a{}, b{};
   std::uint64_t c = 0;
+  std::array<std::uint64_t, most_scales_of_row> a_scales{}, b_scales{};
 };
 
 /// The row that a generator has to make.
@@ -41,8 +44,11 @@ struct DotGenerator {
   std::string_view purpose;
   std::uint64_t rows;  ///< number of rows of a full recording; 0: k², of half the k if sparse
   bool chained;        ///< whether most rows take d of the row before as c (continues_chain)
-  bool (*suits)(const DotTypes& types);  ///< whether it has rows for these types
+  bool (*suits)(const Instruction& x);  ///< whether it has rows for this instruction
   void (*make)(DotCase& out, Draw& draw, const DotRow& row);
+  /// Makes the scales of a row that `make` has made; null: `make` does it itself, or there are
+  /// none.
+  void (*scale)(DotCase& out, Draw& draw, const DotRow& row) = nullptr;
 };
 
 std::span<const DotGenerator> dot_generators();

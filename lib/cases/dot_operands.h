@@ -72,6 +72,14 @@ struct TwoPlaces {
 /// Returns two random indices of products, which differ unless k is 1.
 TwoPlaces two_places(Draw& draw, int k);
 
+/// Makes scales within two binades of 1.
+void make_near_scales(DotCase& out, Draw& draw, const DotRow& row);
+/// Makes scales of random bits, NaNs among them.
+void make_any_scales(DotCase& out, Draw& draw, const DotRow& row);
+/// The generator `block_scales` makes rows in which the scales of blocks decide, of several kinds
+/// in turn. These three are defined in dot_scaled_cases.cpp.
+void make_block_scales(DotCase& out, Draw& draw, const DotRow& row);
+
 /// The generator `zeros` makes rows whose sum is a zero or close to zero, of several kinds in turn.
 /// It and the two generators below are defined in dot_special_cases.cpp.
 void make_zeros(DotCase& out, Draw& draw, const DotRow& row);

@@ -32,7 +32,14 @@ DotOptionNames add_dot_options(App app, DotOptions& o) {
                .suggest_files(),
       .d = app.add_option("--d", o.files.d,
                           ".npy file of what the hardware gave, of shape (rows,), as a")
-               .suggest_files()};
+               .suggest_files(),
+      .a_scale =
+          app.add_option("--a-scale", o.files.a_scale,
+                         ".npy file of the scales of a's blocks, for an instruction with "
+                         ".block_scale in its name, of shape (rows, N) for its scale_vec::NX, as a "
+                         "(default: 1)")
+              .suggest_files(),
+      .b_scale = app.add_option("--b-scale", o.files.b_scale, "the same of b").suggest_files()};
 }
 
 }  // namespace binade

@@ -74,8 +74,13 @@ void check_output(const ExplainOutput& output) {
 void explain_one(const OneDot& options) {
   check_output(options.output);
   const DotFiles& files = options.dots.files;
+  const auto scale_file = [&options](const std::string& text) {  // beside --terms it is numbers
+    return options.terms.empty() ? text : std::string();
+  };
   prepare_outputs(std::array{InputPath{"--a", files.a}, InputPath{"--b", files.b},
                              InputPath{"--c", options.dots.c}, InputPath{"--d", files.d},
+                             InputPath{"--a-scale", scale_file(files.a_scale)},
+                             InputPath{"--b-scale", scale_file(files.b_scale)},
                              InputPath{"--recording", options.recording}},
                   std::array{OutputPath{"--svg", options.output.svg}});
   write(explained(options), options.output);

@@ -54,7 +54,7 @@ struct Totals {
 
   void skip(const std::string& instruction, const std::string& why) {
     if (skipped++ == 0) why_skipped = why;
-    fmt::print("{:<48}skipped: {}\n", instruction, why);
+    fmt::print("{:<47} skipped: {}\n", instruction, why);
   }
   void wrote(const std::string& path, std::uint64_t of_file) {
     files += 1;
@@ -95,7 +95,7 @@ void run_dots(Device& device, const RecordArguments& a, const std::string& date,
     if (!file.skipped.empty()) return totals.skip(file.instruction, file.skipped);
     totals.kept += file.kept ? 1 : 0;
     if (file.kept) return;
-    fmt::print("{:<48}{:>8} rows{}\n", file.instruction, file.rows,
+    fmt::print("{:<47} {:>8} rows{}\n", file.instruction, file.rows,
                file.note.empty() ? "" : "; " + file.note);
     totals.wrote(file.path, file.rows);
   };
@@ -186,7 +186,7 @@ int run_record(const RecordArguments& a) {
     return instruction_name(x).find(a.words) != std::string::npos;
   };
   const bool any_named =
-      std::ranges::any_of(recorded_instructions(opened.device->info().compute_capability), named);
+      std::ranges::any_of(instruction_forms(opened.device->info().compute_capability), named);
   if (totals.files + totals.kept + totals.skipped == 0 && a.dots == "open" && !both && any_named) {
     fmt::print(
         "{}: nothing is open: recorded rows exclude every other rule for what was asked; see "

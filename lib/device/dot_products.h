@@ -17,27 +17,27 @@
 
 namespace binade {
 
-/// Decoded rows of an instruction's operands under a model. `a` and `b` hold rows of k encodings;
-/// the object refers to them, so they must outlive it.
+/// Decoded rows of an instruction's operands. The object refers to the rows and the instruction, so
+/// they must outlive it.
 class DotProducts {
  public:
-  DotProducts(const DotModel& model, const DotTypes& types, int k, std::span<const std::uint64_t> a,
-              std::span<const std::uint64_t> b);
+  DotProducts(const Instruction& x, const Dots& rows);
 
-  /// Returns `dot` of row i of a, row j of b and c.
-  std::uint64_t operator()(std::size_t i, std::size_t j, std::uint64_t c) const;
+  /// Returns `dot` of row i of a, row j of b, each with its scales, and element l of c.
+  std::uint64_t operator()(std::size_t i, std::size_t j, std::size_t l) const;
 
  private:
-  /// The rows of a or of b: as encodings, and as the kernel packs each by itself. usable[i] is 0 if
-  /// the kernel cannot take row i.
+  /// The rows of a or of b as the kernel packs each by itself. usable[i] is 0 if the kernel cannot
+  /// take row i.
   struct Side {
-    std::span<const std::uint64_t> codes;
     std::vector<std::byte> packed;
     std::vector<std::uint8_t> usable;
     std::size_t row_bytes = 0;
   };
   Side taken_apart(std::span<const std::uint64_t> codes, bool is_column) const;
 
+  const Instruction& instruction_;
+  const Dots& rows_;
   GemmModel how_;
   const ProductKernel* kernel_;
   Packing packing_;
@@ -45,10 +45,6 @@ class DotProducts {
 };
 
 /// Returns `dot` of every row, computed on all threads. The d of the rows are not read.
-std::vector<std::uint64_t> dots_of(const DotModel& model, const DotTypes& types, int k,
-                                   const Dots& rows);
-inline std::vector<std::uint64_t> dots_of(const Instruction& x, const Dots& rows) {
-  return dots_of(x.model, x.types, x.k, rows);
-}
+std::vector<std::uint64_t> dots_of(const Instruction& x, const Dots& rows);
 
 }  // namespace binade

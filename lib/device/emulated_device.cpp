@@ -30,10 +30,9 @@ CannotRun EmulatedDevice::other_architecture(const Instruction& instruction) con
 }
 
 void EmulatedDevice::check_rows(const Instruction& instruction, const Dots& dots) const {
-  const std::size_t values = dots.c.size() * static_cast<std::size_t>(instruction.k);
-  if (dots.a.size() == values && dots.b.size() == values) return;
+  if (fit(dots, instruction)) return;
   throw Error(info_.name + ": " + std::to_string(dots.c.size()) +
-              " rows that do not fit a and b; report this as a bug of binade");
+              " rows that do not fit a and b, or their scales; report this as a bug of binade");
 }
 
 DotModel EmulatedDevice::used_model(const Instruction& instruction) const {
@@ -45,7 +44,9 @@ DotModel EmulatedDevice::used_model(const Instruction& instruction) const {
 CannotRun EmulatedDevice::run_dots(const Instruction& instruction, Dots& dots) {
   if (CannotRun why = other_architecture(instruction)) return why;
   check_rows(instruction, dots);
-  dots.d = dots_of(used_model(instruction), instruction.types, instruction.k, dots);
+  Instruction used = instruction;
+  used.model = used_model(instruction);
+  dots.d = dots_of(used, dots);
   return std::nullopt;
 }
 
@@ -61,9 +62,10 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
                 std::to_string(crossing.n) +
                 " fits neither the instruction nor the pool; report this as a bug of binade");
   }
-  const DotProducts device(used_model(instruction), instruction.types, instruction.k, pool.a,
-                           pool.b);
-  const DotProducts emulator(instruction.model, instruction.types, instruction.k, pool.a, pool.b);
+  Instruction used = instruction;
+  used.model = used_model(instruction);
+  const DotProducts device(used, pool);
+  const DotProducts emulator(instruction, pool);
   const auto m = static_cast<std::uint64_t>(crossing.m);
   const auto n = static_cast<std::uint64_t>(crossing.n);
   std::vector<CrossTally> slots(thread_count());
@@ -73,9 +75,7 @@ CannotRun EmulatedDevice::tally_crossed(const Instruction& instruction, const Do
       for (std::uint64_t e = 0; e < m * n; ++e) {
         const CrossedRows rows =
             crossed_rows(crossing, start, static_cast<int>(e / n), static_cast<int>(e % n));
-        const auto made_by = [&](const DotProducts& by) {
-          return by(rows.a, rows.b, pool.c[rows.c]);
-        };
+        const auto made_by = [&](const DotProducts& by) { return by(rows.a, rows.b, rows.c); };
         const bool same = made_by(device) == made_by(emulator);
         slots[slot].merge({1, same ? 0U : 1U, same ? CrossTally::none : tile * m * n + e});
       }

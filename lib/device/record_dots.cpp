@@ -37,6 +37,7 @@ constexpr RecordedRows plan_table[]{
     {"tf32_low_bits", {5000, 1000, 1000}},
     {"chains", {3840, 768, 768}},  // twelve kinds of chains, 64 rows of each
     {"integers", {2000, 2000, 2000}},
+    {"block_scales", {9000, 1800, 1800}},  // ten kinds of rows
 };
 
 Interest interest_in(const Instruction& x) {
@@ -70,7 +71,7 @@ bool is_kept(const std::string& path, const DeviceInfo& device, const Instructio
   if (rows.plan.empty()) {
     if (rows.dots.c.empty()) return false;  // nothing is recorded of it
     wanted.rows = rows.dots.c.size();
-    wanted.input_hash = input_hash(rows.dots, x.types);
+    wanted.input_hash = input_hash(rows.dots, x);
   }
   return is_recorded(path, wanted, x, what.damaged);
 }
@@ -80,12 +81,6 @@ std::string cuda_text(int version) {
 }
 
 }  // namespace
-
-std::vector<Instruction> recorded_instructions(int sm) {
-  std::vector<Instruction> out = instruction_forms(sm);
-  std::erase_if(out, [](const Instruction& x) { return x.kind != ScaledKind::none; });
-  return out;
-}
 
 std::vector<Instruction> instruction_forms(int sm) {
   std::vector<Instruction> out;
@@ -119,7 +114,7 @@ RowPlan recorded_rows(const Instruction& x) {
   RowPlan out;
   for (const RecordedRows& row : plan_table) {
     const DotGenerator& generator = parse_dot_generator(row.generator);
-    if (!generator.suits(x.types)) continue;
+    if (!generator.suits(x)) continue;
     const std::uint64_t rows = row.rows[static_cast<std::size_t>(interest_in(x))];
     out.push_back({&generator, rows == 0 ? full_rows(generator, x) : rows});
   }
@@ -144,7 +139,7 @@ void record_dots(Device& device, const RecordWhat& what, const RecordSink& sink,
     bool kept = false;
   };
   std::vector<Task> tasks;
-  for (const Instruction& x : recorded_instructions(sm)) {
+  for (const Instruction& x : instruction_forms(sm)) {
     Task task{x, instruction_name(x), {}};
     if (task.name.find(what.words) == std::string::npos) continue;
     task.path = what.folder + "/" + task.name + ".safetensors";

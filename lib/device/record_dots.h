@@ -19,9 +19,6 @@ namespace binade {
 /// that wrap and that saturate, both operations of b1, f64 in all four roundings, wgmma without c,
 /// with minus a and with minus b.
 std::vector<Instruction> instruction_forms(int sm);
-/// Returns those of them that are recorded: not the ones with scales of blocks, as rows of dot
-/// products are a, b and c alone.
-std::vector<Instruction> recorded_instructions(int sm);
 
 /// Rows of an instruction and the plan that makes them. If the plan is empty, the file will hold
 /// the operands too; if there are no rows, the instruction is not recorded.

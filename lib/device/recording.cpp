@@ -5,7 +5,6 @@
 #include "lib/device/recording.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <vector>
 
@@ -24,12 +23,18 @@ struct Column {
   std::uint64_t per_row;  ///< 0 for one value per row, of shape (rows,)
 };
 
-std::array<Column, 4> columns_of(const Instruction& x) {
+/// The columns in the order in which input_hash takes them, d last.
+std::vector<Column> columns_of(const Instruction& x) {
   const auto k = static_cast<std::uint64_t>(x.k);
-  return {{{"a", &Dots::a, x.types.a, k},
-           {"b", &Dots::b, x.types.b, k},
-           {"c", &Dots::c, x.types.c, 0},
-           {"d", &Dots::d, x.types.d, 0}}};
+  std::vector<Column> out{
+      {"a", &Dots::a, x.types.a, k}, {"b", &Dots::b, x.types.b, k}, {"c", &Dots::c, x.types.c, 0}};
+  if (const std::uint64_t scales = scales_of_row(x); scales != 0) {
+    const Format& f = x.model.scaling.format;
+    out.push_back({"a_scale", &Dots::a_scales, f, scales});
+    out.push_back({"b_scale", &Dots::b_scales, f, scales});
+  }
+  out.push_back({"d", &Dots::d, x.types.d, 0});
+  return out;
 }
 
 std::vector<std::uint64_t> shape_of(const Column& column, std::uint64_t rows) {
@@ -75,45 +80,43 @@ Dots generated(const RecordingInfo& info, const Instruction& instruction,
   return out;
 }
 
-void check_names(const SafetensorsFile& file) {
+void check_names(const SafetensorsFile& file, const std::vector<Column>& columns) {
+  const bool scaled = columns.size() > 4;
   for (const TensorInfo& tensor : file.tensors()) {
-    const bool known = tensor.name.size() == 1 && tensor.name[0] >= 'a' && tensor.name[0] <= 'd';
-    if (known) continue;
+    const auto is_it = [&tensor](const Column& column) { return tensor.name == column.name; };
+    if (std::ranges::any_of(columns, is_it)) continue;
     throw error_in(file.path(), "a tensor '" + printable(tensor.name) + "'",
-                   "a recording holds d, or a, b, c and d");
+                   scaled ? "a recording of it holds d, or a, b, c, a_scale, b_scale and d"
+                          : "a recording holds d, or a, b, c and d");
   }
 }
 
 }  // namespace
 
-std::string input_hash(const Dots& dots, const DotTypes& types) {
+std::string input_hash(const Dots& dots, const Instruction& instruction) {
   std::uint64_t hash = 0xCBF29CE484222325;
-  const auto take = [&hash](const std::vector<std::uint64_t>& values, const Format& f) {
-    for (const std::uint64_t x : values) {
-      for (int i = 0; i < f.storage_bits(); i += 8) {
+  for (const Column& column : columns_of(instruction)) {
+    if (column.values == &Dots::d) continue;
+    for (const std::uint64_t x : dots.*column.values) {
+      for (int i = 0; i < column.format.storage_bits(); i += 8) {
         hash = (hash ^ (x >> i & 0xFF)) * 0x100000001B3;
       }
     }
-  };
-  take(dots.a, types.a);
-  take(dots.b, types.b);
-  take(dots.c, types.c);
+  }
   return hash_text(hash);
 }
 
 void write_recording(const std::string& path, const RecordingInfo& info,
                      const Instruction& instruction, const Dots& dots) {
   const std::uint64_t rows = dots.d.size();
-  const auto k = static_cast<std::uint64_t>(instruction.k);
-  if (rows == 0 || rows > most_recorded_rows || dots.a.size() != rows * k ||
-      dots.b.size() != rows * k || dots.c.size() != rows) {
+  if (rows == 0 || rows > most_recorded_rows || dots.c.size() != rows || !fit(dots, instruction)) {
     throw error_in(path, std::to_string(rows) + " rows that do not fit their inputs",
                    "record 1 to " + std::to_string(most_recorded_rows) + " rows");
   }
-  const std::string hash = input_hash(dots, instruction.types);
+  const std::string hash = input_hash(dots, instruction);
   bool with_inputs = true;
   if (info.generator != "unknown") {
-    with_inputs = input_hash(generated(info, instruction, dots.d), instruction.types) != hash;
+    with_inputs = input_hash(generated(info, instruction, dots.d), instruction) != hash;
   }
   std::map<std::string, std::string> metadata = metadata_of(info);
   metadata["generator"] = info.generator;
@@ -145,13 +148,15 @@ RecordingInfo read_recording_info(const std::string& path) {
 Dots read_recording(const std::string& path, const Instruction& instruction) {
   const auto file = open_safetensors(path);
   const RecordingInfo info = info_of(*file);
-  check_names(*file);
-  const std::array<Column, 4> columns = columns_of(instruction);
+  const std::vector<Column> columns = columns_of(instruction);
+  check_names(*file, columns);
   const bool with_inputs = file->tensors().size() > 1;
   Dots out;
-  read_column(*file, columns[3], info.rows, out);
+  read_column(*file, columns.back(), info.rows, out);
   if (with_inputs) {
-    for (std::size_t i = 0; i < 3; ++i) read_column(*file, columns[i], info.rows, out);
+    for (const Column& column : columns) {
+      if (column.values != &Dots::d) read_column(*file, column, info.rows, out);
+    }
   } else {
     if (info.generator == "unknown") {
       throw error_in(path, "neither a, b and c nor a generator of them", std::string(record_again));
@@ -162,7 +167,7 @@ Dots read_recording(const std::string& path, const Instruction& instruction) {
       throw error_in(path, error.what(), std::string(record_again));
     }
   }
-  const std::string hash = input_hash(out, instruction.types);
+  const std::string hash = input_hash(out, instruction);
   if (hash != info.input_hash) {
     throw error_in(
         path, "inputs of hash " + hash + ", recorded with " + info.input_hash,

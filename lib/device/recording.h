@@ -5,7 +5,9 @@
 //     d        (rows,)     unsigned integers of d's width
 //     a, b     (rows, k)   unsigned integers of a's and b's width
 //     c        (rows,)     unsigned integers of c's width
-//              a, b and c are left out where the generator and the seed make them again
+//     a_scale, b_scale (rows, scales of a row)
+//              unsigned integers of 8 bits, of an instruction with scales of blocks
+//              all but d are left out where the generator and the seed make them again
 //     __metadata__: gpu driver cuda ptx sass generator seed rows input_hash date instruction
 //              architecture, all text; what is not known is "unknown"
 #pragma once
@@ -20,20 +22,20 @@
 namespace binade {
 
 struct RecordingInfo : RecordingOrigin {
-  /// The text of a plan (row_plan.h), or "unknown" if the file holds a, b and c.
+  /// The text of a plan (row_plan.h), or "unknown" if the file holds the operands.
   std::string generator = "unknown";
   std::uint64_t seed = 0;  ///< seed of the generators; 0 if there are none
   std::uint64_t rows = 0;
-  std::string input_hash;  ///< input_hash() of a, b and c
+  std::string input_hash;  ///< input_hash() of the operands
 };
 
 /// The largest number of rows of a recording. Rows are held in memory, where they take several
 /// times the space that they take in the file.
 inline constexpr std::uint64_t most_recorded_rows = std::uint64_t{1} << 20;
 
-/// Returns the 64-bit FNV-1a hash of a, b and c, in this order, as little-endian integers of their
-/// formats' widths, as 16 hexadecimal digits.
-std::string input_hash(const Dots& dots, const DotTypes& types);
+/// Returns the 64-bit FNV-1a hash of a, b, c, and the scales of a and b, in this order, as
+/// little-endian integers of their formats' widths, as 16 hexadecimal digits.
+std::string input_hash(const Dots& dots, const Instruction& instruction);
 
 /// Writes a recording. The inputs are left out if info's generator and seed make exactly these.
 /// info's rows and input_hash are ignored; those of `dots` are written. Throws Error if there are

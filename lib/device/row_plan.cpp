@@ -41,19 +41,6 @@ std::vector<std::vector<std::size_t>> steps_of(const Continues& continues, std::
   return out;
 }
 
-Dots rows_at(const Dots& dots, const std::vector<std::size_t>& rows, std::size_t k) {
-  Dots out;
-  for (const std::size_t i : rows) {
-    const auto begin = static_cast<std::ptrdiff_t>(i * k);
-    const auto end = static_cast<std::ptrdiff_t>((i + 1) * k);
-    out.a.insert(out.a.end(), dots.a.begin() + begin, dots.a.begin() + end);
-    out.b.insert(out.b.end(), dots.b.begin() + begin, dots.b.begin() + end);
-    out.c.push_back(dots.c[i]);
-  }
-  out.d.resize(rows.size());
-  return out;
-}
-
 PlannedRows parse_piece(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view digits = colon == std::string_view::npos ? "" : text.substr(colon + 1);
@@ -97,12 +84,8 @@ RowPlan parse_row_plan(std::string_view text) {
 Dots make_rows(const RowPlan& plan, const Instruction& instruction, std::uint64_t seed) {
   Dots out;
   for (const PlannedRows& piece : plan) {
-    const Dots rows = make_dots(*piece.generator, instruction, seed, 0, piece.rows);
-    out.a.insert(out.a.end(), rows.a.begin(), rows.a.end());
-    out.b.insert(out.b.end(), rows.b.begin(), rows.b.end());
-    out.c.insert(out.c.end(), rows.c.begin(), rows.c.end());
+    append(out, make_dots(*piece.generator, instruction, seed, 0, piece.rows));
   }
-  out.d.resize(out.c.size());
   return out;
 }
 
@@ -117,7 +100,7 @@ CannotRun run_rows(Device& device, const RowPlan& plan, const Instruction& instr
                    Dots& dots) {
   for (const std::vector<std::size_t>& rows : steps_of(Continues(plan), dots.c.size())) {
     fill_chains(plan, dots);
-    Dots step = rows_at(dots, rows, static_cast<std::size_t>(instruction.k));
+    Dots step = chosen_rows(dots, rows);
     if (CannotRun why = device.run_dots(instruction, step)) return why;
     for (std::size_t i = 0; i < rows.size(); ++i) dots.d[rows[i]] = step.d[i];
   }

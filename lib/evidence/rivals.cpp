@@ -5,6 +5,8 @@
 #include "lib/evidence/rivals.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace binade {
 namespace {
@@ -216,7 +218,8 @@ const ChangedRule of_fused[]{
     {Aspect::signs_of_zero, "-0 and -0 are -0", "",
      [](DotModel& m, const Instruction&) {
        m.edges.zeros_keep_sign = true;
-       return sums_c(m);
+       // A group of products that are zeros has no sign, but one whose scale is zero has.
+       return sums_c(m) && (m.scaling.group == 0 || m.scaling.format.has_zero);
      }},
     {Aspect::zero_c, "c = 0 has c's emin", "",
      [](DotModel& m, const Instruction& x) {
@@ -332,6 +335,85 @@ const SeenRule of_scaled_sums[]{
      }},
 };
 
+/// A rule that no model is.
+struct GivenRule {
+  Aspect aspect;
+  std::string_view name;
+  bool (*meant)(const Instruction& x);
+  std::uint64_t (*gives)(const SeenRow& row);
+};
+
+/// The row without what sparsity leaves out.
+struct KeptOperands {
+  explicit KeptOperands(const SeenRow& row) : k(kept_k(row.how)) {
+    const auto n = static_cast<std::size_t>(row.how.k);
+    if (const int group = row.how.model.sparse_group; group != 0) {
+      keep_half(row.a, row.b, row.how.k, group, a.data(), b.data());
+    } else {
+      std::copy_n(row.a, n, a.begin());
+      std::copy_n(row.b, n, b.begin());
+    }
+  }
+
+  int k;
+  std::array<std::uint64_t, 64> a{}, b{};
+};
+
+/// The exponent of the largest product of two numbers of e2m1.
+constexpr int largest_product_of_e2m1 = 2 * e2m1.emax();
+
+/// Returns d if a group counts with the exponent of its largest product. So many bits more are kept
+/// that a group with the largest product of all cuts the others where it does by our rule.
+std::uint64_t by_largest_product(const SeenRow& row) {
+  const DotTypes& t = row.how.types;
+  DotModel model = row.how.model;
+  model.fraction_bits += largest_product_of_e2m1;
+  const KeptOperands kept(row);
+  const int size = model.scaling.group;
+  const auto place = [size](int i) { return i * size; };
+  const auto term = [&](int i) {
+    const auto at = static_cast<std::size_t>(place(i));
+    const Addend scale =
+        scale_product(model.scaling, row.scales, static_cast<int>(at) / model.scaling.share);
+    Addend out = scaled_group(t, kept.a.data() + at, kept.b.data() + at, size, scale);
+    int highest = t.a.emin() + t.b.emin();
+    for (std::size_t n = at; n < at + static_cast<std::size_t>(size); ++n) {
+      const Addend x = product_of(addend_of(kept.a[n], t.a), addend_of(kept.b[n], t.b));
+      if (x.kind == Kind::finite) highest = std::max(highest, x.exponent);
+    }
+    out.exponent += highest;
+    out.fraction_bits += highest;
+    return out;
+  };
+  return block_of_terms(model, row.c, t.d, kept.k / size, term, place, t.d);
+}
+
+/// Returns d if a c of -0 stays where every product is zero.
+std::uint64_t lone_minus_zero(const SeenRow& row) {
+  const DotTypes& t = row.how.types;
+  const bool is_minus_zero = row.c == zero_bits(t.c, true);
+  if (!is_minus_zero || kind_of_bits(row.d, t.d) != Kind::zero) return row.d;
+  const KeptOperands kept(row);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kept.k); ++i) {
+    const bool is_zero =
+        kind_of_bits(kept.a[i], t.a) == Kind::zero || kind_of_bits(kept.b[i], t.b) == Kind::zero;
+    if (!is_zero) return row.d;
+  }
+  return zero_bits(t.d, true);
+}
+
+bool has_groups(const Instruction& x) { return x.model.scaling.group != 0; }
+
+const GivenRule of_block_scales[]{
+    {Aspect::ordinary, "largest product's exponent", has_groups, by_largest_product},
+    {Aspect::signs_of_zero, "c = -0 alone is -0", always, lone_minus_zero},
+};
+
+std::span<const GivenRule> given_rules(const DotModel& model) {
+  if (is_scaled(model)) return of_block_scales;
+  return {};
+}
+
 std::span<const SeenRule> seen_rules(const DotModel& model) {
   if (is_scaled(model)) return of_scaled_sums;
   if (is_fused(model) && !goes_on(model)) return {};
@@ -355,7 +437,12 @@ void add_mixed(std::vector<Rival>& out, const Instruction& x) {
 
 std::uint64_t Rival::result(const SeenRow& row) const {
   if (sees != nullptr) return sees(row) ? ~row.d : row.d;
-  return dot(model, types, row.a, row.b, row.how.k, row.c);
+  if (gives != nullptr) return gives(row);
+  return dot(model, types, row.a, row.b, row.how.k, row.c, NoTrace{}, row.scales);
+}
+
+SeenRow seen_row(const Instruction& how, const RowOperands& operands) {
+  return {how, operands.a, operands.b, operands.c, dot_of_row(how, operands), operands.scales()};
 }
 
 std::vector<Rival> every_rival(const Instruction& x) {
@@ -369,6 +456,12 @@ std::vector<Rival> every_rival(const Instruction& x) {
   for (const SeenRule& rule : seen_rules(x.model)) {
     out.push_back(
         {rule.aspect, std::string(rule.name), "", rule.shows(x), x.model, x.types, rule.sees});
+  }
+  for (const GivenRule& rule : given_rules(x.model)) {
+    if (!rule.meant(x)) continue;
+    Rival rival{rule.aspect, std::string(rule.name), "", true, x.model, x.types};
+    rival.gives = rule.gives;
+    out.push_back(std::move(rival));
   }
   if (x.types.a != x.types.b) add_mixed(out, x);
   return out;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "emulate/tensor_core.h"
+#include "lib/cases/dots.h"
 
 namespace binade {
 
@@ -54,13 +55,17 @@ constexpr const AspectRow& row_of(Aspect aspect) {
   return aspects[static_cast<std::size_t>(aspect)];
 }
 
-/// A row of k operands each, c, and the result d by our rules.
+/// A row of k operands each, c, scales of blocks where there are such, and the result d by our
+/// rules.
 struct SeenRow {
   const Instruction& how;
   const std::uint64_t* a;
   const std::uint64_t* b;
   std::uint64_t c, d;
+  DotScales scales{};
 };
+/// Returns the row of these operands; it refers to the instruction and the operands.
+SeenRow seen_row(const Instruction& how, const RowOperands& operands);
 
 /// Another rule for an instruction.
 struct Rival {
@@ -73,9 +78,12 @@ struct Rival {
   DotTypes types{};
   /// Used instead of a model if nobody has another rule: returns whether a row depends on the rule.
   bool (*sees)(const SeenRow& row) = nullptr;
+  /// Used instead of a model if no model is the rule: returns the row's result.
+  std::uint64_t (*gives)(const SeenRow& row) = nullptr;
 
-  /// Returns the row's result under the rival. Without a model this is our result, with all bits
-  /// flipped if the row depends on the rule.
+  bool has_model() const { return sees == nullptr && gives == nullptr; }
+  /// Returns the row's result under the rival. Of a rule that is only seen this is our result, with
+  /// all bits flipped if the row depends on the rule.
   std::uint64_t result(const SeenRow& row) const;
   bool differs(const SeenRow& row) const { return result(row) != row.d; }
 };

@@ -117,19 +117,17 @@ SeenSet seen_of(const Instruction& x, const Dots& dots, std::string_view gpu) {
   parallel_for(dots.c.size(), 256, [&](std::size_t begin, std::size_t end, std::size_t at) {
     Slot& slot = slots[at];
     for (std::size_t i = begin; i < end; ++i) {
-      const std::uint64_t* a = dots.a.data() + i * k;
-      const std::uint64_t* b = dots.b.data() + i * k;
-      const std::uint64_t d = dot(x.model, x.types, a, b, x.k, dots.c[i]);
+      const RowOperands operands = operands_of_row(dots, i);
+      const SeenRow row = seen_row(x, operands);
       for (std::size_t n = 0; n < k; ++n) {
-        if (a[n] == 0 && b[n] == 0) continue;  // padding of the row
-        slot.set.operands.add(a[n], x.types.a);
-        slot.set.operands.add(b[n], x.types.b);
+        if (row.a[n] == 0 && row.b[n] == 0) continue;  // padding of the row
+        slot.set.operands.add(row.a[n], x.types.a);
+        slot.set.operands.add(row.b[n], x.types.b);
       }
       slot.set.c.add(dots.c[i], x.types.c);
       slot.set.d.add(dots.d[i], x.types.d);
-      const SeenRow row{x, a, b, dots.c[i], d};
       for (std::size_t n = 0; n < rivals.size(); ++n) {
-        slot.told[n] += dots.d[i] == d && rivals[n].differs(row) ? 1 : 0;
+        slot.told[n] += dots.d[i] == row.d && rivals[n].differs(row) ? 1 : 0;
       }
     }
   });

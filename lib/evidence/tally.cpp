@@ -45,7 +45,6 @@ std::vector<AspectTally> tally_rivals(const Instruction& of_table, const Dots& d
   }
   std::ranges::sort(out, {}, &AspectTally::aspect);
   if (out.empty()) return out;
-  const auto k = static_cast<std::size_t>(x.k);
   const std::size_t rows = (dots.c.size() + step - 1) / step;
   std::vector<std::vector<AspectTally>> slots(thread_count(), out);
   for (AspectTally& aspect : out) {
@@ -55,10 +54,9 @@ std::vector<AspectTally> tally_rivals(const Instruction& of_table, const Dots& d
   parallel_for(rows, 64, [&](std::size_t begin, std::size_t end, std::size_t slot) {
     for (std::size_t n = begin; n < end; ++n) {
       const std::size_t i = n * step;
-      const std::uint64_t* a = dots.a.data() + i * k;
-      const std::uint64_t* b = dots.b.data() + i * k;
-      const std::uint64_t ours = dot(x.model, x.types, a, b, x.k, dots.c[i]);
-      const SeenRow row{x, a, b, dots.c[i], ours};
+      const RowOperands operands = operands_of_row(dots, i);
+      const SeenRow row = seen_row(x, operands);
+      const std::uint64_t ours = row.d;
       for (AspectTally& aspect : slots[slot]) {
         bool touched = false;
         for (RivalTally& tally : aspect.rivals) {
@@ -122,7 +120,6 @@ Touched touched_by(const Instruction& x, const Dots& dots) {
   Touched out{dots.c.size(), dots.c.size(), {}};
   std::vector<OpenAspect> open = open_aspects(x);
   std::erase_if(open, [](const OpenAspect& row) { return row.evidence < Evidence::paper; });
-  const auto k = static_cast<std::size_t>(x.k);
   for (const OpenAspect& aspect : open) {
     const auto cheap = std::ranges::find(cheap_aspects, aspect.aspect, &CheapAspect::aspect);
     const bool all = cheap != std::end(cheap_aspects) && x.model.recipe != Recipe::exact_integer;
@@ -133,9 +130,8 @@ Touched touched_by(const Instruction& x, const Dots& dots) {
     parallel_for(rows, 256, [&](std::size_t begin, std::size_t end, std::size_t slot) {
       for (std::size_t n = begin; n < end; ++n) {
         const std::size_t i = n * step;
-        const std::uint64_t* a = dots.a.data() + i * k;
-        const std::uint64_t* b = dots.b.data() + i * k;
-        const SeenRow row{x, a, b, dots.c[i], dot(x.model, x.types, a, b, x.k, dots.c[i])};
+        const RowOperands operands = operands_of_row(dots, i);
+        const SeenRow row = seen_row(x, operands);
         if (all && !cheap->may(row)) continue;
         const auto differs = [&row](const Rival& rival) { return rival.differs(row); };
         counts[slot] += std::ranges::any_of(aspect.rivals, differs) ? 1 : 0;

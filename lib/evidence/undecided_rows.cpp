@@ -21,43 +21,20 @@ struct PoolRows {
   std::uint64_t rows;
 };
 constexpr PoolRows pool_rows[]{
-    {"normal", 128},         {"bounded_exponents", 384}, {"tiny", 2560}, {"zeros", 512},
-    {"zero_products", 2048}, {"specials", 512},          {"carry", 256}, {"k_order", 256},
-    {"random_bits", 512},    {"integers", 4096},
+    {"normal", 128},         {"bounded_exponents", 384}, {"tiny", 2560},         {"zeros", 512},
+    {"zero_products", 2048}, {"specials", 512},          {"carry", 256},         {"k_order", 256},
+    {"random_bits", 512},    {"integers", 4096},         {"block_scales", 2560},
 };
 
 /// The choice is made twice, so that no aspect depends on a single row.
 constexpr int passes = 2;
 
-void append(Dots& to, const Dots& from) {
-  const auto add = [](std::vector<std::uint64_t>& x, const std::vector<std::uint64_t>& y) {
-    x.insert(x.end(), y.begin(), y.end());
-  };
-  add(to.a, from.a);
-  add(to.b, from.b);
-  add(to.c, from.c);
-  add(to.d, from.d);
-}
-
 Dots pool_of(const Instruction& x, std::uint64_t seed) {
   Dots out;
   for (const PoolRows& row : pool_rows) {
     const DotGenerator& generator = parse_dot_generator(row.generator);
-    if (!generator.suits(x.types)) continue;
+    if (!generator.suits(x)) continue;
     append(out, make_dots(generator, x, seed, 0, row.rows));
-  }
-  return out;
-}
-
-Dots rows_of_pool(const Dots& pool, const std::vector<std::size_t>& chosen, std::size_t k) {
-  Dots out;
-  for (const std::size_t row : chosen) {
-    const auto first = static_cast<std::ptrdiff_t>(row * k);
-    const auto end = first + static_cast<std::ptrdiff_t>(k);
-    out.a.insert(out.a.end(), pool.a.begin() + first, pool.a.begin() + end);
-    out.b.insert(out.b.end(), pool.b.begin() + first, pool.b.begin() + end);
-    out.c.push_back(pool.c[row]);
-    out.d.push_back(0);
   }
   return out;
 }
@@ -71,17 +48,14 @@ UndecidedRows undecided_rows(const Instruction& x, std::uint64_t seed) {
   }
   if (rivals.empty()) return {};
   const Dots pool = pool_of(x, seed);
-  const auto k = static_cast<std::size_t>(x.k);
   const std::size_t rows = pool.c.size();
   std::vector<std::vector<std::uint64_t>> results(rivals.size() + 1,
                                                   std::vector<std::uint64_t>(rows));
   parallel_for(rows, 32, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
-      const std::uint64_t* a = pool.a.data() + i * k;
-      const std::uint64_t* b = pool.b.data() + i * k;
-      const std::uint64_t ours = dot(x.model, x.types, a, b, x.k, pool.c[i]);
-      const SeenRow row{x, a, b, pool.c[i], ours};
-      results[0][i] = ours;
+      const RowOperands operands = operands_of_row(pool, i);
+      const SeenRow row = seen_row(x, operands);
+      results[0][i] = row.d;
       for (std::size_t n = 0; n < rivals.size(); ++n) results[n + 1][i] = rivals[n].result(row);
     }
   });
@@ -98,7 +72,7 @@ UndecidedRows undecided_rows(const Instruction& x, std::uint64_t seed) {
       taken[row] = true;
     }
   }
-  UndecidedRows out{rows_of_pool(pool, chosen, k), {}};
+  UndecidedRows out{chosen_rows(pool, chosen), {}};
   for (std::size_t n = 0; n < rivals.size(); ++n) {
     if (results[n + 1] == results[0]) out.unsettled.push_back(rivals[n].name);
   }

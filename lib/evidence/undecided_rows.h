@@ -15,7 +15,7 @@ namespace binade {
 inline constexpr std::size_t most_undecided_rows = 64;
 
 struct UndecidedRows {
-  Dots rows;                           ///< a, b and c; d is zeros
+  Dots rows;                           ///< the operands; d is zeros
   std::vector<std::string> unsettled;  ///< rivals that give our result on every row of the pool
 };
 

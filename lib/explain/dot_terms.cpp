@@ -99,7 +99,9 @@ const char* const terms_help =
     "  --terms \"2^-11*2^-14, 1.5*-3, 0x1.8p-3*bits:0x3c00\"\n"
     "An operand that is a product stands in parentheses, (3*2^-26)*2. Products are those of k = 0, "
     "1, …;\n"
-    "a number and a colon say another k: \"1*1, 8: 2*3\".";
+    "a number and a colon say another k: \"1*1, 8: 2*3\". Of an instruction with scales of blocks, "
+    "--a-scale and\n--b-scale are then numbers, too, one for each block or one for all: --a-scale "
+    "\"2^3, bits:0x7e\".";
 
 std::uint64_t exact_encoding(std::string_view text, const Format& f) {
   const Literal x = parse_literal(trimmed(text));

@@ -26,7 +26,7 @@ struct ExplainOutput {
 /// recording, or typed products.
 struct OneDot {
   DotOptions dots;
-  std::string recording, terms, addend;  ///< empty: not given
+  std::string recording, terms, addend;  ///< empty: not given; beside terms, scales are typed too
   std::optional<std::uint64_t> row;      ///< from 0
   RuleChoice rules;
   ExplainOutput output;

@@ -31,6 +31,7 @@ struct Record {
   std::vector<TracedTerm> terms = {};
   std::size_t marks = 0;
   std::vector<bool> taken = {};  ///< taken[i]: k = i took part
+  std::vector<int> kept_k = {};  ///< the k that sparsity does not leave out; empty: all
   ExactNumber products = {};
   bool finite = true;  ///< whether every operand is a finite number
   /// The products of the scales of each promotion, in their order; nothing where one is no number.
@@ -81,6 +82,39 @@ struct Record {
   }
 };
 
+/// Returns the k of the products of a group that begins at `first`.
+std::vector<int> group_at(int first, const Record& record) {
+  const int size = record.out.model.scaling.group;
+  std::vector<int> out;
+  const auto begin = std::ranges::find(record.kept_k, first);
+  for (int i = 0; i < size; ++i) {
+    const bool there =
+        record.kept_k.empty() ? first + i < record.k() : record.kept_k.end() - begin > i;
+    if (there) out.push_back(record.kept_k.empty() ? first + i : begin[i]);
+  }
+  return out;
+}
+
+/// Fills in what a term is made of where blocks have scales.
+void explain_scales(ExplainedTerm& term, const Record& record) {
+  const Explanation& out = record.out;
+  const auto run = static_cast<std::size_t>(term.place / out.scale_run);
+  term.a_scale = out.a_scales[run];
+  term.b_scale = out.b_scales[run];
+  const auto product = [](const Typed& a, const Typed& b) {
+    return is_number(a) && is_number(b) ? value_of(a) * value_of(b) : ExactNumber{};
+  };
+  if (out.model.scaling.group == 0) {
+    term.unscaled = product(term.a, term.b);
+    return;
+  }
+  for (const int k : group_at(term.place, record)) {
+    const auto at = static_cast<std::size_t>(k);
+    term.group.push_back({k, out.a[at], out.b[at]});
+    term.unscaled += product(out.a[at], out.b[at]);
+  }
+}
+
 ExplainedTerm explained(const TracedTerm& x, Record& record, bool is_first) {
   const Explanation& out = record.out;
   ExplainedTerm term{.place = is_first ? addend_place : x.place,
@@ -96,10 +130,11 @@ ExplainedTerm explained(const TracedTerm& x, Record& record, bool is_first) {
   const auto at = static_cast<std::size_t>(x.place);
   term.a = out.a[at];
   term.b = out.b[at];
-  record.take(x.place, is_number(term.a) && is_number(term.b), term.exact);
-  const auto group = static_cast<std::size_t>(out.model.scaling.group);
-  for (std::size_t i = 1; i < group && at + i < record.taken.size(); ++i) {
-    record.taken[at + i] = true;
+  if (out.scale_run != 0) explain_scales(term, record);
+  const bool is_finite = term.kind == Kind::finite || term.kind == Kind::zero;
+  record.take(x.place, is_finite && is_number(term.a) && is_number(term.b), term.exact);
+  for (const ExplainedProduct& product : term.group) {
+    record.taken[static_cast<std::size_t>(product.place)] = true;
   }
   return term;
 }
@@ -258,6 +293,21 @@ void finish(Explanation& out, const Record& record) {
   if (record.finite) out.exact_sum = record.products;
 }
 
+std::uint64_t code_of_one(const Format& f) { return convert(0x3F800000, binary32, f).bits; }
+
+/// Returns the k that a sparse model keeps; none of a dense one.
+std::vector<int> kept_places(const DotModel& model, std::span<const std::uint64_t> a) {
+  std::vector<int> out;
+  if (model.sparse_group == 0) return out;
+  const int size = model.sparse_group;
+  for (int first = 0; first < static_cast<int>(a.size()); first += size) {
+    for (int which = 0; which < size / 2; ++which) {
+      out.push_back(first + kept_position(a.data() + first, size, which));
+    }
+  }
+  return out;
+}
+
 /// Returns alpha·sum + beta·C + bias for the exact sum, or 0 if relu makes it that, with alpha and
 /// beta rounded as the epilogue uses them, or with the scales in alpha's place; nothing if an
 /// operand is not finite.
@@ -307,7 +357,8 @@ std::optional<ExactNumber> Explanation::sum_error() const {
 }
 
 Explanation explain_dot(const Instruction& x, std::span<const std::uint64_t> a,
-                        std::span<const std::uint64_t> b, std::uint64_t c) {
+                        std::span<const std::uint64_t> b, std::uint64_t c,
+                        const DotScales& scales) {
   Explanation out{.instruction = instruction_name(x),
                   .sm = x.sm,
                   .known = brief_of(x),
@@ -322,10 +373,22 @@ Explanation explain_dot(const Instruction& x, std::span<const std::uint64_t> a,
                 .marked = no_marks,
                 .accumulator = from_zero ? Typed{zero_bits(sums, false), sums} : *out.c,
                 .at_c = !from_zero,
-                .taken = std::vector<bool>(a.size())};
-  out.result = {
-      dot(x.model, x.types, a.data(), b.data(), static_cast<int>(a.size()), c, Recorder{&record}),
-      x.types.d};
+                .taken = std::vector<bool>(a.size()),
+                .kept_k = kept_places(x.model, a)};
+  if (is_scaled(x.model)) {
+    out.scale_run = x.model.scaling.share * (x.model.sparse_group == 0 ? 1 : 2);
+    const Format& f = x.model.scaling.format;
+    const auto typed = [&f](const std::uint8_t* codes, std::size_t i) {
+      return Typed{codes == nullptr ? code_of_one(f) : codes[i], f};
+    };
+    for (std::size_t i = 0; i * static_cast<std::size_t>(out.scale_run) < a.size(); ++i) {
+      out.a_scales.push_back(typed(scales.a, i));
+      out.b_scales.push_back(typed(scales.b, i));
+    }
+  }
+  out.result = {dot(x.model, x.types, a.data(), b.data(), static_cast<int>(a.size()), c,
+                    Recorder{&record}, scales),
+                x.types.d};
   out.sum = out.result;
   if (out.c) record.take_c(*out.c);
   finish(out, record);
@@ -351,6 +414,17 @@ Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64
   if (element.has_bias) out.bias = Typed{element.bias, g.bias};
   if (element.has_a_scale) out.a_scale = Typed{element.a_scale, binary32};
   if (element.has_b_scale) out.b_scale = Typed{element.b_scale, binary32};
+  if (is_scaled(g.model)) {
+    out.scale_run = scale_run(g);
+    const Format& f = g.model.scaling.format;
+    const auto typed = [&f](const std::uint32_t* runs, std::size_t i) {
+      return Typed{runs == nullptr ? code_of_one(f) : detail::scale_code(runs[i], f), f};
+    };
+    for (std::size_t i = 0; i * static_cast<std::size_t>(out.scale_run) < k; ++i) {
+      out.a_scales.push_back(typed(element.a_runs, i));
+      out.b_scales.push_back(typed(element.b_runs, i));
+    }
+  }
   MarkedFormats marked{g};
   walk_sum(g, element.k, element.place, marked);
   Record record{.out = out, .marked = marked.out, .taken = std::vector<bool>(k)};

@@ -19,16 +19,26 @@
 
 namespace binade {
 
-/// A term of a block: the sum before the block (the first term), or the product of a[place] and
-/// b[place].
+/// One of the products that are added exactly before they are scaled.
+struct ExplainedProduct {
+  int place = 0;
+  Typed a{}, b{};
+};
+
+/// A term of a block: the sum before the block (the first term), the product of a[place] and
+/// b[place], or a group of products of which that is the first. Where blocks have scales, it has
+/// been multiplied by them.
 struct ExplainedTerm {
   int place = addend_place;
   Typed a{}, b{};  ///< the operands; for the sum so far only a
   Kind kind = Kind::zero;
   bool negative = false;
-  int exponent = 0;        ///< exponent that takes part in the alignment, if the term is finite
-  ExactNumber exact{};     ///< the term's value, if it is finite
-  std::int64_t units = 0;  ///< the term after the cut, in units of 2^unit of its block
+  int exponent = 0;     ///< exponent that takes part in the alignment, if the term is finite
+  ExactNumber exact{};  ///< the term's value, if it is finite
+  std::vector<ExplainedProduct> group = {};         ///< all products, if they are a group
+  std::optional<Typed> a_scale = {}, b_scale = {};  ///< scales of the operands' blocks
+  ExactNumber unscaled{};                           ///< the value before the scales, if it has such
+  std::int64_t units = 0;          ///< the term after the cut, in units of 2^unit of its block
   ExactNumber cut_by_alignment{};  ///< what would be cut without the exponent floor too
   /// What is cut beyond that because of the floor (or of a product of zero).
   ExactNumber cut_by_floor{};
@@ -99,7 +109,9 @@ struct Explanation {
   std::vector<Typed> a = {}, b = {};  ///< the operands of every k, also of those that take no part
   std::optional<Typed> c = {}, bias = {};           ///< C and bias, if they take part
   std::optional<Typed> a_scale = {}, b_scale = {};  ///< scales of A's row and of B's column
-  std::vector<int> left_out = {};                   ///< the k that sparsity leaves out
+  std::vector<Typed> a_scales = {}, b_scales = {};  ///< scales of blocks, in the order of k
+  int scale_run = 0;               ///< elements that share a scale of a block; 0: there are none
+  std::vector<int> left_out = {};  ///< the k that sparsity leaves out
   std::vector<Step> steps = {};
   Typed sum{};  ///< the sum before the epilogue
   Typed result{};
@@ -118,9 +130,11 @@ struct Explanation {
   std::optional<ExactNumber> sum_error() const;
 };
 
-/// Explains one dot product of an instruction; a and b have its k elements.
+/// Explains one dot product of an instruction; a and b have its k elements, and the scales are
+/// those of their blocks (null: all are 1).
 Explanation explain_dot(const Instruction& instruction, std::span<const std::uint64_t> a,
-                        std::span<const std::uint64_t> b, std::uint64_t c);
+                        std::span<const std::uint64_t> b, std::uint64_t c,
+                        const DotScales& scales = {});
 
 /// Explains one element of a matrix product. Throws Error if it has a smooth activation.
 Explanation explain_element(const NamedGemm& gemm, const GemmElement<std::uint64_t>& element);

@@ -51,6 +51,16 @@ Json term_json(const ExplainedTerm& term, const ExplainedBlock& block) {
     out["a"] = typed_json(term.a);
     out["b"] = typed_json(term.b);
   }
+  if (!term.group.empty()) {
+    out["group"] = Json::array();
+    for (const ExplainedProduct& x : term.group) {
+      out["group"].push_back({{"k", x.place}, {"a", typed_json(x.a)}, {"b", typed_json(x.b)}});
+    }
+  }
+  if (term.a_scale) {
+    out["a_scale"] = typed_json(*term.a_scale);
+    out["b_scale"] = typed_json(*term.b_scale);
+  }
   if (term.kind == Kind::nan || term.kind == Kind::infinite) {
     out["special"] = term.kind == Kind::nan ? "NaN" : term.negative ? "-inf" : "inf";
     return out;
@@ -134,6 +144,13 @@ nlohmann::ordered_json explanation_json(const Explanation& x) {
   out["bias"] = typed_json(x.bias);
   out["a_scale"] = typed_json(x.a_scale);
   out["b_scale"] = typed_json(x.b_scale);
+  if (x.scale_run != 0) {
+    out["a_scales"] = Json::array();
+    out["b_scales"] = Json::array();
+    for (const Typed& scale : x.a_scales) out["a_scales"].push_back(typed_json(scale));
+    for (const Typed& scale : x.b_scales) out["b_scales"].push_back(typed_json(scale));
+    out["scale_run"] = x.scale_run;
+  }
   out["left_out"] = x.left_out;
   out["steps"] = Json::array();
   for (const Step& step : x.steps) {

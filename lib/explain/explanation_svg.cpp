@@ -59,6 +59,14 @@ struct SvgRow {
 
 std::string term_operands(const ExplainedTerm& term) {
   if (term.place == addend_place) return brief_value_text(term.a, 22);
+  if (term.a_scale) {
+    const std::string product =
+        term.group.empty()
+            ? fmt::format("{} × {}", brief_value_text(term.a, 10), brief_value_text(term.b, 10))
+            : fmt::format("sum {}", brief_text(term.unscaled, 10));
+    return fmt::format("{} × {} × {}", product, brief_value_text(*term.a_scale, 8),
+                       brief_value_text(*term.b_scale, 8));
+  }
   return fmt::format("{} × {}", brief_value_text(term.a, 17), brief_value_text(term.b, 17));
 }
 
@@ -232,9 +240,11 @@ class Picture {
       y += row_height;
     }
     canvas_.dashed(line_, top, line_, y + 2, ink);
-    const auto zeros = std::ranges::count_if(block_.terms, [](const ExplainedTerm& term) {
-      return term.kind == Kind::zero && term.place != addend_place;
-    });
+    std::size_t zeros = 0;
+    for (const ExplainedTerm& term : block_.terms) {
+      if (term.kind != Kind::zero || term.place == addend_place) continue;
+      zeros += std::max<std::size_t>(1, term.group.size());
+    }
     if (zeros > 0) {
       canvas_.text(margin, y + 18, fmt::format("{} products are zero and not drawn", zeros),
                    {.size = 12, .color = soft_ink});

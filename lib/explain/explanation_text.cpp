@@ -33,11 +33,11 @@ std::string error_text(const ExactNumber& error) {
 
 std::string header_text(const Explanation& x) {
   const auto taking_part = x.a.size() - x.left_out.size();
-  std::string out = fmt::format("{}{}: {} product{}", x.instruction,
-                                x.sm == 0 ? "" : fmt::format(" on sm_{}", x.sm), taking_part,
-                                taking_part == 1 ? "" : "s");
-  if (!x.left_out.empty()) out += fmt::format(", {} left out by sparsity", x.left_out.size());
-  out += "\n";
+  const std::string name = x.instruction + (x.sm == 0 ? "" : fmt::format(" on sm_{}", x.sm)) + ":";
+  std::string products = fmt::format("{} product{}", taking_part, taking_part == 1 ? "" : "s");
+  if (!x.left_out.empty()) products += fmt::format(", {} left out by sparsity", x.left_out.size());
+  const bool fits = columns_of(name) + 1 + columns_of(products) <= 100;
+  std::string out = name + (fits ? " " : "\n  ") + products + "\n";
   if (x.sm != 0) {
     out += wrapped_to_terminal("  evidence  " + evidence_text(x.known), 12);
   }

@@ -30,6 +30,8 @@ std::string nan_text(const ExplainedTerm& term, const ExplainedBlock& block) {
   const auto is_nan = [](const Typed& x) { return decode(x.bits, x.format).kind == Kind::nan; };
   if (is_nan(term.a)) return "a of " + name + " is NaN";
   if (is_nan(term.b)) return "b of " + name + " is NaN";
+  if (term.a_scale && is_nan(*term.a_scale)) return "the scale of a of " + name + " is NaN";
+  if (term.b_scale && is_nan(*term.b_scale)) return "the scale of b of " + name + " is NaN";
   return fmt::format("{} is {} * {}", name, brief_value_text(term.a), brief_value_text(term.b));
 }
 
@@ -51,6 +53,23 @@ std::string edges_text(const DotModel& model) {
   return out;
 }
 
+std::string scaled_sum_text(const DotModel& model, const std::string& rounded) {
+  const BlockScaling& how = model.scaling;
+  const std::string terms =
+      how.group == 0
+          ? fmt::format(
+                "each product is multiplied by a scale of a and one of b ({}), which {} share",
+                type_text(how.format), how.share)
+          : fmt::format(
+                "{} products are added exactly and multiplied by a scale of a and one of b ({}), "
+                "which {} share; their exponent is that of the scales",
+                how.group, type_text(how.format), how.share);
+  return fmt::format(
+      "blocks of {}: {}; these and the sum so far are aligned to their largest exponent ({}), cut "
+      "{} bits below it, added exactly, {}{}",
+      model.block, terms, floor_text(model), model.fraction_bits, rounded, edges_text(model));
+}
+
 std::string sum_text(const DotModel& model, const DotTypes& types) {
   const Format d = types_of_sums(model, types).d;
   const std::string rounded =
@@ -58,6 +77,7 @@ std::string sum_text(const DotModel& model, const DotTypes& types) {
                   type_text(model.grid.precision < d.precision ? model.grid : d));
   switch (model.recipe) {
     case Recipe::fused_block:
+      if (is_scaled(model)) return scaled_sum_text(model, rounded);
       return fmt::format(
           "blocks of {}: products and the sum so far are aligned to their largest exponent ({}), "
           "cut {} bits below it, added exactly, {}{}",
@@ -84,6 +104,8 @@ std::string sum_text(const DotModel& model, const DotTypes& types) {
 std::string type_text(const Format& f) {
   const std::string_view name = type_name(f);
   if (name != "?") return std::string(name);
+  if (f == e8m0) return "ue8m0";
+  if (f == ue4m3) return "ue4m3";
   if (f.exponent_bits == binary32.exponent_bits && f.bias == binary32.bias) {
     return fmt::format("f32 with {} significant bits", f.precision);
   }
@@ -127,7 +149,8 @@ std::string places_text(std::span<const int> places) {
 std::string places_text(const ExplainedBlock& block) {
   std::vector<int> places;
   for (const ExplainedTerm& term : block.terms) {
-    if (term.place != addend_place) places.push_back(term.place);
+    if (term.place != addend_place && term.group.empty()) places.push_back(term.place);
+    for (const ExplainedProduct& product : term.group) places.push_back(product.place);
   }
   return places_text(places);
 }

@@ -79,27 +79,64 @@ class TextRow {
   const Colors& colors_;
 };
 
+std::string operand_text(const Typed& x) { return bits_text(x) + " " + brief_value_text(x, 18); }
+
+/// Returns the line of a product, or of a group with its scales.
+std::string product_line(const std::string& name, const std::string& a, const std::string& b,
+                         const std::optional<ExactNumber>& exact) {
+  std::string line =
+      fmt::format("  {}{} * {}", left_aligned(name, name_columns), left_aligned(a, 26), b);
+  if (exact) line = left_aligned(line, 65) + " = " + brief_text(*exact, 30);
+  return line + "\n";
+}
+
+/// Returns the lines of a group's products that are not zero, its sum and the scales.
+std::string group_text(const ExplainedTerm& term) {
+  std::string out;
+  std::vector<int> places;
+  for (const ExplainedProduct& x : term.group) {
+    places.push_back(x.place);
+    const ExactNumber product = value_of(x.a) * value_of(x.b);
+    if (product.is_zero()) continue;
+    out +=
+        product_line(fmt::format("k {}", x.place), operand_text(x.a), operand_text(x.b), product);
+  }
+  out += fmt::format("  sum of {}: {}; scales {} * {}", places_text(places),
+                     brief_text(term.unscaled, 18), operand_text(*term.a_scale),
+                     operand_text(*term.b_scale));
+  const bool is_number = term.kind == Kind::finite || term.kind == Kind::zero;
+  return out + (is_number ? " = " + brief_text(term.exact, 24) : "") + "\n";
+}
+
 std::string products_text(const ExplainedBlock& block) {
   std::string out;
   std::size_t zeros = 0;
+  const ExplainedTerm* told = nullptr;  // of the products whose scales were told last
   for (const ExplainedTerm& term : block.terms) {
     const std::string name = left_aligned(term_name(term, block), name_columns);
     if (term.place == addend_place) {
       out += fmt::format("  {}{} {}\n", name, bits_text(term.a), brief_value_text(term.a, 48));
       continue;
     }
+    if (!term.group.empty()) {
+      if (term.kind == Kind::zero) zeros += term.group.size();
+      if (term.kind != Kind::zero) out += group_text(term);
+      continue;
+    }
+    const auto bits = [](const ExplainedTerm& x) { return x.a_scale->bits << 8 | x.b_scale->bits; };
+    if (term.a_scale && (told == nullptr || bits(*told) != bits(term))) {
+      told = &term;
+      out += fmt::format("  scales {} * {}, by which the products are multiplied\n",
+                         operand_text(*term.a_scale), operand_text(*term.b_scale));
+    }
     if (term.kind == Kind::zero) {
       ++zeros;
       continue;
     }
-    const auto operand = [](const Typed& x) {
-      return bits_text(x) + " " + brief_value_text(x, 18);
-    };
-    std::string line =
-        fmt::format("  {}{} * {}", name, left_aligned(operand(term.a), 26), operand(term.b));
-    if (term.kind == Kind::finite)
-      line = left_aligned(line, 65) + " = " + brief_text(term.exact, 30);
-    out += line + "\n";
+    const bool is_number = term.kind == Kind::finite;
+    const ExactNumber& value = term.a_scale ? term.unscaled : term.exact;
+    out += product_line(term_name(term, block), operand_text(term.a), operand_text(term.b),
+                        is_number ? std::optional(value) : std::nullopt);
   }
   if (zeros > 0) {
     out += fmt::format("  and {} product{} that {} zero\n", zeros, zeros == 1 ? "" : "s",

@@ -87,21 +87,22 @@ class Suspect {
   }
   void product(const ExplainedTerm& term) {
     if (term.kind != Kind::finite) return;
-    product(term.place, term.exact, explained_enough);
+    product(fmt::format("the {} of k {}", term.group.empty() ? "product" : "group", term.place),
+            term.exact, explained_enough);
   }
-  void product(int place, const ExactNumber& unscaled, double enough) {
+  void product(const std::string& name, const ExactNumber& unscaled, double enough) {
     const ExactNumber exact = factor_ * unscaled;
-    const std::string k = fmt::format("k {}", place);
-    consider(-exact, "the sum without the product of " + k, enough);
-    consider(exact, "the sum with the product of " + k + " twice", enough);
-    consider(-exact - exact, "the sum with the product of " + k + " subtracted", enough);
+    consider(-exact, "the sum without " + name, enough);
+    consider(exact, "the sum with " + name + " twice", enough);
+    consider(-exact - exact, "the sum with " + name + " subtracted", enough);
   }
   /// An operation of a chain: a product, and the sum after it.
   void chained(const ExplainedOperation& x) {
     if (x.role != Role::chain || x.place < 0) return;
     const bool multiplies = x.action == Action::multiply || x.action == Action::multiply_add;
     if (multiplies && is_number(x.operands[0]) && is_number(x.operands[1])) {
-      product(x.place, value_of(x.operands[0]) * value_of(x.operands[1]), chain_enough_);
+      product(fmt::format("the product of k {}", x.place),
+              value_of(x.operands[0]) * value_of(x.operands[1]), chain_enough_);
     }
     if (x.action == Action::multiply || !is_number(x.result)) return;
     consider(factor_ * value_of(x.result) - value_of(x_.result),

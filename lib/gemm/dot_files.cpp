@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "emulate/operation.h"
 #include "lib/gemm/files.h"
 #include "lib/instruction/instruction_name.h"
 #include "lib/text/error.h"
@@ -44,6 +45,21 @@ std::vector<std::uint64_t> read_rows(const std::string& path, const Format& form
   return out;
 }
 
+/// Reads the scales of rows, of shape (rows, scales of a row).
+std::vector<std::uint64_t> read_scales_of_rows(const std::string& path, const Instruction& x,
+                                               const char* what) {
+  const auto number = static_cast<std::uint64_t>(scales_of_row(x));
+  Array array = read_array(path, x.model.scaling.format,
+                           {.what = "--" + std::string(what), .may_round = false});
+  const bool column = array.shape.size() == 1 && number == 1;
+  if (!column && (array.shape.size() != 2 || array.shape[1] != number)) {
+    throw error_in(path, "shape " + shape_text(array.shape),
+                   "--" + std::string(what) + " is of shape (rows, " + std::to_string(number) +
+                       ") for this instruction");
+  }
+  return std::move(array.elements);
+}
+
 void check_rows(const std::string& path, std::uint64_t rows, std::uint64_t expected,
                 const std::string& other) {
   if (rows == expected) return;
@@ -53,8 +69,20 @@ void check_rows(const std::string& path, std::uint64_t rows, std::uint64_t expec
 
 }  // namespace
 
+void check_has_scales(const Instruction& instruction, const std::string& a_scale,
+                      const std::string& b_scale) {
+  if (is_scaled(instruction.model) || (a_scale.empty() && b_scale.empty())) return;
+  throw Error((a_scale.empty() ? "--b-scale: " : "--a-scale: ") + instruction_name(instruction) +
+              " has no scales of blocks; those with .block_scale in their name have");
+}
+
+std::uint64_t scale_of_one(const Instruction& instruction) {
+  return convert(0x3F800000, binary32, instruction.model.scaling.format).bits;
+}
+
 Dots read_dots(const DotFiles& files, const Instruction& instruction) {
   const DotTypes& types = instruction.types;
+  check_has_scales(instruction, files.a_scale, files.b_scale);
   const auto k = static_cast<std::uint64_t>(instruction.k);
   Dots out;
   // the file whose number of rows the others must have
@@ -71,12 +99,24 @@ Dots read_dots(const DotFiles& files, const Instruction& instruction) {
   } else {
     out.c.assign(out.d.size(), 0);
   }
+  const auto scales = static_cast<std::uint64_t>(scales_of_row(instruction));
+  const auto read_side = [&](const std::string& path, const char* what) {
+    if (path.empty()) {
+      const std::uint64_t one = scales == 0 ? 0 : scale_of_one(instruction);
+      return std::vector<std::uint64_t>(scales * out.d.size(), one);
+    }
+    std::vector<std::uint64_t> read = read_scales_of_rows(path, instruction, what);
+    check_rows(path, read.size() / scales, out.d.size(), counted);
+    return read;
+  };
+  out.a_scales = read_side(files.a_scale, "a-scale");
+  out.b_scales = read_side(files.b_scale, "b-scale");
   if (out.d.empty()) throw error_in(counted, "no rows", "there is nothing to compare");
   return out;
 }
 
 Instruction instruction_of(const DotOptions& o) {
-  return parse_instruction_of_rows(o.instruction, parse_architecture(o.architecture));
+  return parse_instruction(o.instruction, parse_architecture(o.architecture));
 }
 
 DotFiles files_of(const DotOptions& o) {

@@ -37,7 +37,7 @@ std::size_t touched(const OpenAspect& open, const GemmModel& model, const GemmOp
     const auto element = operands.element(nth_row(rows, at / operands.n), at % operands.n);
     const std::uint64_t ours = gemm_element(model, element);
     out += std::ranges::any_of(open.rivals, [&](const Rival& rival) {
-      if (rival.sees != nullptr || rival.types != model.types) return false;
+      if (!rival.has_model() || rival.types != model.types) return false;
       GemmModel theirs = model;
       theirs.model = rival.model;
       return gemm_element(theirs, element) != ours;
@@ -74,7 +74,7 @@ std::vector<std::string> explaining_rivals(const NamedGemm& named, const GemmOpe
   if (named.sm == 0 || !named.rules.empty() || given.empty()) return out;
   for (const OpenAspect& aspect : open_aspects(parse_instruction(named.instruction, named.sm))) {
     for (const Rival& rival : aspect.rivals) {
-      if (rival.sees != nullptr || rival.types != named.model.types) continue;
+      if (!rival.has_model() || rival.types != named.model.types) continue;
       GemmModel theirs = named.model;
       theirs.model = rival.model;
       const auto as_given = [&](const GivenElement& x) {

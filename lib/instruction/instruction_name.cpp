@@ -241,15 +241,6 @@ Instruction parse_instruction(std::string_view name, int sm) {
               listed(views));
 }
 
-Instruction parse_instruction_of_rows(std::string_view name, int sm) {
-  Instruction out = parse_instruction(name, sm);
-  if (out.kind == ScaledKind::none) return out;
-  throw Error(
-      printable(name) +
-      " multiplies by scales of blocks, and rows of a, b and c have none; binade gemm takes "
-      "them with --a-scale and --b-scale");
-}
-
 std::string instruction_name(const Instruction& x) {
   std::string out(family_names[static_cast<std::size_t>(x.family)]);
   out += shape_words(x) + qualifiers_of(x);
@@ -332,12 +323,6 @@ std::vector<Instruction> instructions_of(int sm) {
       }
     }
   }
-  return out;
-}
-
-std::vector<Instruction> instructions_of_rows(int sm) {
-  std::vector<Instruction> out = instructions_of(sm);
-  std::erase_if(out, [](const Instruction& x) { return x.kind != ScaledKind::none; });
   return out;
 }
 

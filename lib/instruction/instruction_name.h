@@ -38,11 +38,6 @@ std::string architecture_range();
 /// the nearest names, or the architectures that have the instruction.
 Instruction parse_instruction(std::string_view name, int sm);
 
-/// Returns the same for an instruction whose dot products are asked for alone, with a, b and c.
-/// Throws Error, too, if the instruction multiplies by scales of blocks, which such rows do not
-/// have.
-Instruction parse_instruction_of_rows(std::string_view name, int sm);
-
 /// Returns the name that parse_instruction() reads.
 std::string instruction_name(const Instruction& instruction);
 
@@ -54,8 +49,5 @@ std::string ptx_of(const Instruction& instruction);
 /// saturation, scales of 1, .and.popc); of wgmma, sparse or not, and tcgen05 only those with the
 /// largest n. Returns none for an unknown architecture.
 std::vector<Instruction> instructions_of(int sm);
-
-/// Returns those of them whose rows are dot products of a, b and c alone: without scales of blocks.
-std::vector<Instruction> instructions_of_rows(int sm);
 
 }  // namespace binade

@@ -53,8 +53,25 @@ struct DotsCall {
   RuleChoice rules;
 };
 
+/// Keyword arguments of dots that are operands.
+constexpr std::array<std::pair<const char*, std::string DotFiles::*>, 2> dot_scales{{
+    {"a_scale", &DotFiles::a_scale},
+    {"b_scale", &DotFiles::b_scale},
+}};
+
+/// The arguments without those operands.
+nb::kwargs without_scales(const nb::kwargs& given) {
+  nb::kwargs out;
+  for (auto [key, value] : given) {
+    const auto is_it = [name = utf8_of(key)](const auto& scale) { return scale.first == name; };
+    if (std::ranges::none_of(dot_scales, is_it)) out[key] = value;
+  }
+  return out;
+}
+
 /// The same of dots, which have an instruction and no order around it.
-DotsCall dots_of_call(nb::handle model, const nb::kwargs& given, const char* function) {
+DotsCall dots_of_call(nb::handle model, const nb::kwargs& with_scales, const char* function) {
+  const nb::kwargs given = without_scales(with_scales);
   const GemmOptions o = product_of(model, given, function);
   constexpr std::array<std::string_view, 5> known{"instruction", "arch", "zero_raises", "floor",
                                                   "cut_to_zero"};
@@ -152,24 +169,35 @@ struct GivenRows {
   DotsCall call;
 };
 
-void set_rows(GivenRows& x, nb::handle a, nb::handle b, nb::handle c, nb::handle d) {
+/// Whether a is a vector, the operands of one dot.
+bool is_one_row(nb::handle a) {
+  return !a.is_none() && !is_path(a) && array_of(a).view.shape.size() == 1;
+}
+
+void set_rows(GivenRows& x, nb::handle a, nb::handle b, nb::handle c, nb::handle d,
+              const nb::kwargs& given) {
   x.call.dots.files.a = x.operands.add_rows(a, "a");
   x.call.dots.files.b = x.operands.add_rows(b, "b");
   x.call.dots.c = x.operands.add_column(c, "c");
   x.call.dots.files.d = x.operands.add_column(d, "d");
+  for (const auto& [name, place] : dot_scales) {
+    if (!given.contains(name)) continue;
+    x.call.dots.files.*place =
+        is_one_row(a) ? x.operands.add_rows(given[name], name) : x.operands.add(given[name], name);
+  }
 }
 
 nb::object dots_emulated(nb::handle a, nb::handle b, nb::handle c, nb::handle model, nb::handle out,
                          const nb::kwargs& given) {
   GivenRows x{{}, dots_of_call(model, given, "dot")};
-  set_rows(x, a, b, c, nb::none());
+  set_rows(x, a, b, c, nb::none(), given);
   Instruction how = instruction_of(x.call.dots);
   const std::vector<std::uint64_t> d = on(x.operands, [&] {
     const Dots rows = read_dots(files_of(x.call.dots), how);
     how.model = ruled_model(how.model, x.call.dots.instruction, x.call.rules);
     return dots_of(how, rows);
   });
-  const bool is_one = !is_path(a) && array_of(a).view.shape.size() == 1;
+  const bool is_one = is_one_row(a);
   const std::vector<std::uint64_t> shape(is_one ? 0 : 1, d.size());
   const Format& f = how.types.d;
   const Dtype dtype = is_integer(f) ? *find_dtype("I32") : encoded_dtype(f);
@@ -208,7 +236,7 @@ ValidationObject validation_of(nb::handle a, nb::handle b, nb::handle d, nb::han
     throw Error("--bias, --transpose-a, --transpose-b: of a whole product, where D is (M, N)");
   }
   GivenRows x{{}, dots_of_call(model, given, "validate")};
-  set_rows(x, a, b, c, d);
+  set_rows(x, a, b, c, d, given);
   const CheckedDots o{
       .dots = x.call.dots, .rules = x.call.rules, .show = show, .evidence = evidence};
   const auto [text, json] = on(x.operands, [&] {
@@ -251,6 +279,11 @@ std::vector<std::uint64_t> element_of(nb::handle element, std::optional<Whole<st
   return {out.begin(), out.end()};
 }
 
+/// The text of an argument that is a number or text; "" for None.
+std::string number_or_word(const char* name, nb::handle x) {
+  return x.is_none() || PyUnicode_Check(x.ptr()) ? word_of(name, x) : utf8_of(nb::str(x));
+}
+
 ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::handle bias,
                               nb::handle d, nb::handle model, nb::handle element,
                               std::optional<Whole<std::uint64_t>> row,
@@ -282,12 +315,16 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
   GivenRows x;
   const bool has_own = !recording.is_none() && model.is_none() && given.empty();
   if (!has_own) x.call = dots_of_call(model, given, "explain");
-  set_rows(x, a, b, c, d);
+  set_rows(x, a, b, c, d, terms.is_none() ? given : without_scales(given));
+  for (const auto& [name, place] : dot_scales) {
+    if (!terms.is_none() && given.contains(name)) {
+      x.call.dots.files.*place = number_or_word(name, given[name]);
+    }
+  }
   o.dots = x.call.dots;
   o.rules = x.call.rules;
   o.row = row;
-  const bool is_one = !a.is_none() && !is_path(a) && array_of(a).view.shape.size() == 1;
-  if (is_one && !row) o.row = 0;
+  if (is_one_row(a) && !row) o.row = 0;
   if (!a.is_none() && !o.row) {
     throw Error("element or row is missing: element=(i, j) of a whole product, or row= of dots");
   }
@@ -295,8 +332,7 @@ ExplanationObject explain_sum(nb::handle a, nb::handle b, nb::handle c, nb::hand
     wrong_type("recording", "a file's name is wanted", recording);
   o.recording = recording.is_none() ? "" : Operands::file_of(recording);
   o.terms = word_of("terms", terms);
-  o.addend = addend.is_none() || PyUnicode_Check(addend.ptr()) ? word_of("addend", addend)
-                                                               : utf8_of(nb::str(addend));
+  o.addend = number_or_word("addend", addend);
   if (!o.terms.empty() && (row || !c.is_none() || !d.is_none())) {
     throw Error("terms: one dot, whose c is addend; row, c and d are of arrays");
   }
@@ -381,7 +417,8 @@ void add_products(nb::module_& m) {
   static const std::string dot_signature =
       "def dot(a: object, b: object, c: object | None = None, *, model: GemmModel | None = None, " +
       instruction_parameters() + ", " + rule_parameters() +
-      ", out: object | None = None) -> object";
+      ", a_scale: object | None = None, b_scale: object | None = None, out: object | None = None) "
+      "-> object";
   m.def("dot", &dots_emulated, "a"_a, "b"_a, "c"_a = nb::none(), nb::kw_only(),
         "model"_a = nb::none(), "out"_a = nb::none(), "options"_a, nb::sig(dot_signature.c_str()),
         R"(Computes dot products, d = c + sum of a·b, each as a single instruction does.
@@ -390,7 +427,8 @@ void add_products(nb::module_& m) {
     shape (rows,), or None for +0. Elements are read as gemm() reads them, and are never rounded. instruction, arch: which
     instruction, such as "mma.m16n8k16.f32.f16.f16.f32" of "sm_90". zero_raises, floor, cut_to_zero: as for GemmModel. model: in
     the place of these, a GemmModel of the plain order. Returns d, an array of shape (rows,), or () for one, of the dtypes
-    that gemm() returns. out: an array for the result. Raises as gemm() does.
+    that gemm() returns. a_scale, b_scale: of an instruction with .block_scale in its name, the scales of each row's blocks, of
+    shape (rows, N) for its scale_vec::NX, or (N,) for one dot; None: 1. out: an array for the result. Raises as gemm() does.
 
     >>> import numpy as np
     >>> dot(np.float16([2**-11, 2**-23]), np.float16([2**-14, 2**-23]), instruction="mma.m16n8k16.f32.f16.f16.f32",
@@ -429,7 +467,8 @@ void add_products(nb::module_& m) {
 
     element: (i, j), row and column of D, counted from 0, for an element of a whole product; or row= and column=. For dot
     products, a and b of shape (rows, K), row= says which. Or terms: the products of one dot product as text
-    ("2^-11*2^-14, 2^-23*2^-23"), with addend, a number or text. Or recording: the path of a recording, with row=.
+    ("2^-11*2^-14, 2^-23*2^-23"), with addend, a number or text, and a_scale and b_scale, texts such as "2^3, 1". Or recording:
+    the path of a recording, with row=.
 )",
       R"(    d: what the hardware gave, of shape (M, N) or (rows,), to compare the result with. all: show every block of the sum in
     full. block: show this block in full, counted from 1.

@@ -4,6 +4,8 @@
 #include "lib/validate/crossed.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 #include "lib/device/record_dots.h"
@@ -20,7 +22,7 @@ constexpr std::uint64_t rows_of_each = 512;
 RowPlan pool_plan(const Instruction& x) {
   RowPlan out;
   for (const DotGenerator& generator : dot_generators()) {
-    if (generator.suits(x.types)) out.push_back({&generator, rows_of_each});
+    if (generator.suits(x)) out.push_back({&generator, rows_of_each});
   }
   return out;
 }
@@ -32,6 +34,18 @@ Crossing crossing_of(const Instruction& x, std::uint32_t rows, std::uint64_t see
   return {.seed = seed, .rows = rows, .m = x.m, .n = wide ? 8 : x.n};
 }
 
+/// Returns the row that these rows of a pool make.
+Dots row_of(const Dots& pool, const CrossedRows& rows) {
+  const std::array<std::size_t, 3> numbers{rows.a, rows.b, rows.c};
+  Dots out = chosen_rows(pool, std::span(numbers).first(1));
+  const Dots of_b = chosen_rows(pool, std::span(numbers).subspan(1, 1));
+  out.b = of_b.b;
+  out.b_scales = of_b.b_scales;
+  out.c = {pool.c[rows.c]};
+  out.d = {0};
+  return out;
+}
+
 CrossedDifference difference_at(Device& device, const Instruction& x, const Dots& pool,
                                 const Crossing& crossing, std::uint64_t dot_number) {
   const auto tile_dots =
@@ -41,15 +55,9 @@ CrossedDifference difference_at(Device& device, const Instruction& x, const Dots
   CrossedDifference out;
   out.rows = crossed_rows(crossing, start_of_tile(crossing, tile), within / crossing.n,
                           within % crossing.n);
-  const auto k = static_cast<std::ptrdiff_t>(x.k);
-  const auto a = pool.a.begin() + out.rows.a * k;
-  const auto b = pool.b.begin() + out.rows.b * k;
-  out.row.a.assign(a, a + k);
-  out.row.b.assign(b, b + k);
-  out.row.c = {pool.c[out.rows.c]};
-  out.row.d = {0};
+  out.row = row_of(pool, out.rows);
   if (const CannotRun why = device.run_dots(x, out.row)) throw Error(*why);
-  out.emulated = dot(x.model, x.types, out.row.a.data(), out.row.b.data(), x.k, out.row.c[0]);
+  out.emulated = dot_of_row(x, operands_of_row(out.row, 0));
   return out;
 }
 
@@ -80,7 +88,7 @@ CrossedCheck check_one(Device& device, const Instruction& x, std::uint64_t dots,
 
 CrossTally check_crossed(Device& device, const CrossedWhat& what, const CrossedSink& sink) {
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
-  std::vector<Instruction> chosen = recorded_instructions(sm);
+  std::vector<Instruction> chosen = instruction_forms(sm);
   std::erase_if(chosen, [&](const Instruction& x) {
     return instruction_name(x).find(what.words) == std::string::npos;
   });

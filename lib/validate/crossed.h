@@ -42,7 +42,7 @@ struct CrossedWhat {
 };
 
 /// Compares every instruction of the device's architecture whose name contains `words`, in every
-/// form that recorded_instructions() gives (lib/device/record_dots.h), and calls `sink` for each.
+/// form that instruction_forms() gives (lib/device/record_dots.h), and calls `sink` for each.
 /// Returns the sums of `dots` and `different` over all of them, without `lowest`. Throws Error if
 /// the device compared another number of dot products than it was given, if it cannot run the row
 /// that differs by itself, if no name contains `words`, or if the architecture is unknown.

@@ -15,8 +15,8 @@ namespace binade {
 
 std::string crossed_check_text(const CrossedCheck& check) {
   const std::string name = instruction_name(check.instruction);
-  if (!check.skipped.empty()) return fmt::format("{:<48}skipped: {}\n", name, check.skipped);
-  std::string out = fmt::format("{:<48}dots {:>12}, different {}\n", name, check.tally.dots,
+  if (!check.skipped.empty()) return fmt::format("{:<47} skipped: {}\n", name, check.skipped);
+  std::string out = fmt::format("{:<47} dots {:>12}, different {}\n", name, check.tally.dots,
                                 check.tally.different);
   if (!check.first) return out;
   const CrossedDifference& x = *check.first;

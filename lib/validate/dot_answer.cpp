@@ -26,6 +26,10 @@ std::string explained_by(const DotOptions& dots, const std::vector<std::string>&
                                  "--a",    dots.files.a,      "--b",           dots.files.b,
                                  "--d",    dots.files.d};
   if (!dots.c.empty()) words.insert(words.end() - 2, {"--c", dots.c});
+  for (const auto& [option, path] :
+       {std::pair{"--a-scale", dots.files.a_scale}, std::pair{"--b-scale", dots.files.b_scale}}) {
+    if (!path.empty()) words.insert(words.end() - 2, {option, path});
+  }
   words.insert(words.end(), rules.begin(), rules.end());
   return row_explained(std::move(words), row);
 }

@@ -35,6 +35,22 @@ std::string products_text(const Dots& dots, std::size_t row, const Instruction& 
   return out + (n < k ? fmt::format("  and {} products of zeros\n", k - n) : "");
 }
 
+/// Returns a line for the scales of each block.
+std::string scales_text(const Dots& dots, std::size_t row, const Instruction& x) {
+  const std::size_t number = scales_of_row(x);
+  const Format& f = x.model.scaling.format;
+  const auto side = [&f](std::uint64_t bits) {
+    return hexadecimal(bits, f) + " " + value_text(bits, f);
+  };
+  std::string out;
+  for (std::size_t i = 0; i < number; ++i) {
+    out +=
+        fmt::format("  {:<10}{} · {}\n", fmt::format("scales {}", i),
+                    side(dots.a_scales[row * number + i]), side(dots.b_scales[row * number + i]));
+  }
+  return out;
+}
+
 std::string distance_text(const DotDifference& x, const Format& f) {
   const auto distance = ulp_distance(x.recorded, x.emulated, f);
   return distance ? fmt::format("{} ulp apart", *distance) : "one is NaN";
@@ -47,6 +63,7 @@ std::string difference_text(const DotDifference& x, const Dots& dots, const Inst
   const DotTypes& types = how.types;
   std::string out = fmt::format("row {}: {}\n", x.row, distance_text(x, types.d));
   out += products_text(dots, row, how);
+  out += scales_text(dots, row, how);
   const auto line = [&](const char* name, std::uint64_t bits, const Format& f) {
     out += fmt::format("  {:<10}{}  {}\n", name, hexadecimal(bits, f), value_with_digits(bits, f));
   };

@@ -11,7 +11,7 @@
 namespace binade {
 
 /// Returns a row that differs, in lines: the distance of the results in ulps, the products (of
-/// those of +0 and +0 at the end only how many), c, and both results.
+/// those of +0 and +0 at the end only how many), the scales of blocks, c, and both results.
 std::string difference_text(const DotDifference& x, const Dots& dots, const Instruction& how);
 
 }  // namespace binade

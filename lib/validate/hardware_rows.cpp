@@ -137,7 +137,7 @@ class SetReader {
 
   Instruction instruction(const std::string& name, int sm) const {
     try {
-      return parse_instruction_of_rows(name, sm);
+      return parse_instruction(name, sm);
     } catch (const Error& error) {
       throw error_in(path_, "set " + std::to_string(number_) + ": " + error.what(),
                      "correct the set");

@@ -87,7 +87,7 @@ void replay_recording(const std::string& path, Comparing& comparing) {
   const RecordingInfo info = read_recording_info(path);
   const Instruction instruction = [&] {
     try {
-      return parse_instruction_of_rows(info.instruction, parse_architecture(info.architecture));
+      return parse_instruction(info.instruction, parse_architecture(info.architecture));
     } catch (const Error& error) {
       throw error_in(path, error.what(), "its metadata name no instruction");
     }
@@ -158,10 +158,10 @@ SetTotals check_device(Device& device, const DeviceRows& what, std::size_t keep,
   if (what.rows == 0) throw Error("no rows; there is nothing to compare");
   const int sm = parse_architecture(std::to_string(device.info().compute_capability));
   Comparing comparing(keep, {}, sink);
-  for (const Instruction& instruction : instructions_of_rows(sm)) {
+  for (const Instruction& instruction : instructions_of(sm)) {
     for (const DotGenerator& generator : dot_generators()) {
       const bool meant = !what.generator || *what.generator == generator.name;
-      if (!meant || !generator.suits(instruction.types)) continue;
+      if (!meant || !generator.suits(instruction)) continue;
       const std::uint64_t full = full_rows(generator, instruction);
       Dots dots =
           make_dots(generator, instruction, what.seed, 0, std::min(full, what.rows.value_or(full)));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# nvcc as judge of what nobody here can run: cuda/blackwell.cu compiles for every architecture, has each
-# of Blackwell's Tensor Core instructions in the PTX of the architecture that has them, and ptxas takes
+# nvcc as judge of what nobody here can run: cuda/blackwell.cu and cuda/scaled_instances.cu compile for every
+# architecture, have each of Blackwell's Tensor Core instructions in the PTX of the architecture that has them, and ptxas takes
 # it; elsewhere it has none.   blackwell_test.py SOURCE_ROOT     Exits with 77 where there is no nvcc.
 import os
 import re
@@ -29,9 +29,9 @@ SCALED += [f"{MMA}m16n8k64.row.col.kind::{kind}" for kind in
 PLAIN = [f"{MMA}m16n8k32.row.col.kind::f8f6f4.{d}.{a}.{b}.{d}" for d in ["f32", "f16"] for a in TYPES for b in TYPES
          if not {a, b} <= {"e4m3", "e5m2"}]
 # Source, architecture, instructions that it must have, and what it must not have.
-CASES = [("blackwell.cu", "100a", TCGEN05, r"block_scale.*ue\dm\d"), ("blackwell.cu", "120a", SCALED, r"tcgen05\."),
+CASES = [("blackwell.cu", "100a", TCGEN05, r"block_scale.*ue\dm\d"), ("scaled_instances.cu", "120a", SCALED, r"tcgen05\."),
          ("blackwell.cu", "103a", TCGEN05, r"block_scale.*ue\dm\d"), ("blackwell.cu", "110a", TCGEN05, r"block_scale.*ue\dm\d"),
-         ("blackwell.cu", "121a", SCALED, r"tcgen05\."),
+         ("scaled_instances.cu", "121a", SCALED, r"tcgen05\."),
          ("blackwell.cu", "90a", [], r"tcgen05\.|block_scale"), ("blackwell.cu", "80", [], r"tcgen05\.|block_scale"),
          ("mma_instances.cu", "120a", PLAIN, r"block_scale")]
 

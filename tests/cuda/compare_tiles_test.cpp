@@ -4,6 +4,8 @@
 // what was planted, and gives what the emulated device gives.
 #include "tests/cuda/simt.h"
 // simt.h comes first because it defines CUDA's keywords.
+#include <algorithm>
+
 #include "cuda/compare_tiles.cuh"
 #include "lib/device/emulated_device.h"
 #include "tests/cuda/run_tiles.h"
@@ -20,10 +22,10 @@ struct Compared {
   Crossing crossing{.seed = 9, .first = 1'000'000'000'000, .tiles = 5, .rows = test::pool_rows};
   std::vector<std::uint64_t> d{};
 
-  explicit Compared(const char* name, int n = 0) : how(parse_instruction(name, 90)) {
+  explicit Compared(const char* name, int sm = 90) : how(parse_instruction(name, sm)) {
     pool = test::mixed_rows(how);
     crossing.m = how.m;
-    crossing.n = n == 0 ? how.n : n;
+    crossing.n = how.n;
   }
   CrossedRows rows_at(std::size_t i) const {
     const auto of_tile = static_cast<std::size_t>(crossing.m * crossing.n);
@@ -46,6 +48,11 @@ struct Compared {
     x.tiles.c = pool.c.data();
     x.tiles.d = d.data();
     x.tiles.crossing = crossing;
+    const PackedPool packed = packed_pool(how, pool);
+    if (is_scaled(how.model)) {
+      x.tiles.scales_a = packed.scales_a.data();
+      x.tiles.scales_b = packed.scales_b.data();
+    }
     x.total = &total;
     if (quick) {
       REQUIRE(!a.factors.empty());
@@ -69,6 +76,21 @@ TEST_CASE("the emulator's own d differ nowhere, and each is compared once") {
     const CrossTally tally = x.count(fast::is_predecodable(x.how.model, x.how.types));
     CHECK(tally == CrossTally{x.d.size(), 0, CrossTally::none});
     CHECK(tally == x.count(false));
+  }
+}
+
+TEST_CASE("scales of blocks are those of the rows that meet") {
+  const std::string mma = "mma.m16n8k", block = ".block_scale.scale_vec::";
+  for (const std::string& name :
+       {mma + "32.kind::mxf8f6f4" + block + "1X.f32.e4m3.e2m3.f32.ue8m0",
+        mma + "64.kind::mxf4" + block + "2X.f32.e2m1.e2m1.f32.ue8m0",
+        mma + "64.kind::mxf4nvf4" + block + "4X.f32.e2m1.e2m1.f32.ue4m3"}) {
+    CAPTURE(name);
+    Compared x(name.c_str(), 120);
+    x.fill(x.how.model);
+    CHECK(x.count(false) == CrossTally{x.d.size(), 0, CrossTally::none});
+    std::ranges::rotate(x.pool.a_scales, x.pool.a_scales.begin() + 1);
+    CHECK(x.count(false).different > x.d.size() / 4);
   }
 }
 

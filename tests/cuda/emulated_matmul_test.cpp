@@ -138,8 +138,9 @@ void check(const Instruction& how, int m, int n, int k, test::Random& random, To
 std::vector<Instruction> all_kinds() {
   std::vector<Instruction> out;
   for (const int sm : {70, 75, 80, 89, 90, 100, 120}) {
-    for (const Instruction& how : instructions_of_rows(sm)) {
-      if (how.model.sparse_group != 0) continue;  // no K beyond one instruction's
+    for (const Instruction& how : instructions_of(sm)) {
+      // sparse: no K beyond one instruction's; the GPU multiplies no matrices by scales of blocks
+      if (how.model.sparse_group != 0 || is_scaled(how.model)) continue;
       const bool there = std::any_of(out.begin(), out.end(), [&](const Instruction& x) {
         return x.model == how.model && x.types == how.types;
       });

@@ -48,15 +48,16 @@ auto gathered(const Word (&registers)[n]) {
 
 /// Returns a `rows` × k matrix, row after row, from the registers of all lanes.
 template <class All>
-Codes matrix_of(const All& all, const CuteLayout& layout, int rows, int k, const Format& f) {
+Codes matrix_of(const All& all, const CuteLayout& layout, int rows, int k, const Format& f,
+                ScaledKind kind = ScaledKind::none) {
   Codes out(static_cast<std::size_t>(rows * k));
-  const int bits = element_bits(f);
+  const int bits = element_bits(f, kind);
   for (int t = 0; t < 32; ++t) {
     for (int v = 0; v < rows * k / 32; ++v) {
       const int offset = layout(t, v);
       const std::uint64_t code = value_at(all[static_cast<std::size_t>(t)], v, bits);
       out[static_cast<std::size_t>(offset % rows * k + offset / rows)] =
-          f == e2m1 ? code >> 2 : code;
+          f == e2m1 && bits == 8 ? code >> 2 : code;
     }
   }
   return out;
@@ -189,6 +190,31 @@ void sparse_mma(const Instruction& how, MmaRegisters<Word>& x) {
   });
 }
 
+/// The bytes of a word, the lowest first.
+using ScaleBytes = std::array<std::uint8_t, 4>;
+inline ScaleBytes bytes_of(std::uint32_t word) {
+  ScaleBytes out{};
+  for (std::size_t i = 0; i < 4; ++i) out[i] = static_cast<std::uint8_t>(word >> (8 * i));
+  return out;
+}
+
+/// Executes mma with scales of blocks: those of row i of a are in lane 4 (i mod 8) + i / 8, those
+/// of column j of b in lane 4 j.
+template <class Word>
+void scaled_mma(const Instruction& how, MmaRegisters<Word>& x) {
+  const CuteAtom& atom = atom_of(how.m, how.k, element_bits(how.types.a, how.kind));
+  const Codes a = matrix_of(gathered(x.a), atom.a, how.m, how.k, how.types.a, how.kind);
+  const Codes b = matrix_of(gathered(x.b), atom.b, 8, how.k, how.types.b, how.kind);
+  const auto scales_a = simt::warp_gather(x.scales_a), scales_b = simt::warp_gather(x.scales_b);
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  compute_d(x, cute_c, lane, how.m, how.m / 4, how.types, [&](int i, int j, std::uint64_t c) {
+    const ScaleBytes of_a = bytes_of(scales_a[static_cast<std::size_t>(4 * (i % 8) + i / 8)]);
+    const ScaleBytes of_b = bytes_of(scales_b[static_cast<std::size_t>(4 * j)]);
+    return dot(how.model, how.types, row_of(a, i, how.k), row_of(b, j, how.k), how.k, c, NoTrace{},
+               {of_a.data(), of_b.data()});
+  });
+}
+
 /// Executes the instruction under test on the registers of this lane's warp; every lane must call
 /// it.
 template <class Word>
@@ -200,6 +226,10 @@ bool stand_in_mma(MmaRegisters<Word>& x) {
   }
   if (how.model.sparse_group != 0) {
     sparse_mma(how, x);
+    return true;
+  }
+  if (is_scaled(how.model)) {
+    scaled_mma(how, x);
     return true;
   }
   const CuteAtom& atom = atom_of(how.m, how.k, element_bits(how.types.a));

@@ -22,29 +22,19 @@ inline constexpr std::uint32_t pool_rows = 37;
 /// Returns pool_rows rows, some of each generator that suits the types.
 inline Dots mixed_rows(const Instruction& how) {
   Dots pool;
-  const auto append = [](auto& to, const auto& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
   for (std::uint64_t seed = 11; pool.c.size() < pool_rows; ++seed) {
     for (const DotGenerator& generator : dot_generators()) {
       const std::uint64_t most = std::min<std::uint64_t>(pool_rows - pool.c.size(), 7);
-      if (!generator.suits(how.types) || most == 0) continue;
-      const Dots dots =
-          make_dots(generator, how, seed, 0, std::min(most, full_rows(generator, how)));
-      append(pool.a, dots.a);
-      append(pool.b, dots.b);
-      append(pool.c, dots.c);
+      if (!generator.suits(how) || most == 0) continue;
+      append(pool, make_dots(generator, how, seed, 0, std::min(most, full_rows(generator, how))));
     }
   }
-  pool.d.resize(pool.c.size());
   return pool;
 }
 
 /// Returns the emulator's d of three rows of a pool.
 inline std::uint64_t emulated(const Instruction& how, const Dots& pool, const CrossedRows& rows) {
-  const auto k = static_cast<std::size_t>(how.k);
-  return dot(how.model, how.types, pool.a.data() + rows.a * k, pool.b.data() + rows.b * k, how.k,
-             pool.c[rows.c]);
+  return dot_of_row(how, operands_of_rows(pool, rows.a, rows.b, rows.c));
 }
 
 /// The tiles that a kernel ran, their d, and how many tiles it counted as done.
@@ -66,9 +56,18 @@ inline TileRun run_tiles(const Launch& launch, const Dots& pool, const PackedPoo
                          const Crossing& crossing, bool diagonal) {
   TileRun out;
   out.d.assign(crossing.tiles * static_cast<std::size_t>(crossing.m * crossing.n), 0xBAD);
-  out.tiles = {packed.a.data(),    packed.b.data(), pool.c.data(),      out.d.data(),
-               &out.done,          crossing,        packed.kept.data(), packed.row_bytes_a,
-               packed.row_bytes_b, diagonal};
+  out.tiles = {packed.a.data(),
+               packed.b.data(),
+               pool.c.data(),
+               out.d.data(),
+               &out.done,
+               crossing,
+               packed.kept.data(),
+               packed.row_bytes_a,
+               packed.row_bytes_b,
+               packed.scales_a.data(),
+               packed.scales_b.data(),
+               diagonal};
   const auto blocks = static_cast<unsigned>((crossing.tiles + launch.tiles - 1) / launch.tiles);
   simt::launch({blocks}, {launch.threads}, launch.kernel, out.tiles);
   return out;
@@ -112,11 +111,12 @@ inline std::size_t check_tiles(const Instruction& how, const Launch& launch, int
 
 /// Returns the instruction of a kernel's row on the first architecture from sm_80 on that has it.
 /// Throws std::logic_error if none has.
-inline Instruction instruction_of(Family family, int m, int n, int k, const DotTypes& types) {
+inline Instruction instruction_of(Family family, int m, int n, int k, const DotTypes& types,
+                                  ScaledKind kind = ScaledKind::none) {
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
     if (sm < 80) continue;
-    if (const auto how = find_instruction(family, sm, m, n, k, types)) return *how;
+    if (const auto how = find_instruction(family, sm, m, n, k, types, kind)) return *how;
   }
   throw std::logic_error("no architecture has the instruction of a kernel");
 }

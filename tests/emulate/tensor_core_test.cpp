@@ -34,14 +34,14 @@ std::string words(const DrawnDot& row) {
   return out;
 }
 
-/// Instructions that differ in what they compute, not only in m and n. Integers have a test of
-/// their own.
+/// Instructions that differ in what they compute, not only in m and n. Integers and
+/// scales of blocks have tests of their own.
 std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
-    for (const Instruction& x : instructions_of_rows(sm)) {
-      if (is_integer(x.types.a)) continue;
+    for (const Instruction& x : instructions_of(sm)) {
+      if (is_integer(x.types.a) || is_scaled(x.model)) continue;
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
         return x.model == y.model && x.types == y.types && x.k == y.k;
       });

@@ -224,7 +224,8 @@ const std::vector<TriedModel>& product_models() {
     std::vector<GemmModel> changed = chain_models(4);
     for (const GemmModel& g : chain_models(1)) out.push_back({g, ""});
     for (const Architecture& on : architectures) {
-      for (const Instruction& x : instructions_of_rows(on.sm)) {
+      for (const Instruction& x : instructions_of(on.sm)) {
+        if (is_scaled(x.model)) continue;  // scaled_models() stand for them
         const bool known = std::ranges::any_of(out, [&x](const TriedModel& tried) {
           return x.model == tried.g.model && x.types == tried.g.types && x.k == tried.g.k;
         });

@@ -257,6 +257,11 @@ def explanations(run, gemm, c, bias):
                             ("sm_90", "mma.sp.m16n8k16.f32.f16.f16.f32", "1*3, 0*5, 2*2"),
                             ("sm_80", "mma.m8n8k4.f64.f64.f64.f64", "2^1000*2^1000")):
         run.says(*dots, sm, "--instruction", name, "--terms", terms)
+    block = "block_scale.scale_vec"
+    for name, terms, scales in ((f"mma.m16n8k64.kind::mxf4.{block}::2X.f32.e2m1.e2m1.f32.ue8m0", "6*6, 1: -6*6, 40: 1*2", "2^9, 2^-9"),
+                                (f"mma.m16n8k32.kind::mxf8f6f4.{block}::1X.f32.e4m3.e4m3.f32.ue8m0", "6*6, 9: 1*2", "nan"),
+                                (f"mma.sp.m16n8k128.kind::mxf4nvf4.{block}::4X.f32.e2m1.e2m1.f32.ue4m3", "6*6, 9: 1*2", "448")):
+        run.says(*dots, "sm_120", "--instruction", name, "--terms", terms, "--a-scale", scales, "--b-scale", scales)
     for name, dtype, shape, values in (("a", "<f2", (1, 2), [1, 3]), ("b", "<f2", (1, 2), [2, 4]), ("d", "<f4", (1,), [2])):
         run.array(f"half_{name}.npy", dtype, shape, values)
     run.says("explain", "dots", *HOPPER, "--a", "half_a.npy", "--b", "half_b.npy", "--d", "half_d.npy", "--row", "0",

@@ -65,11 +65,12 @@ Element tile_element(const Instruction& how, const fast::TileRules& rules, const
   return out;
 }
 
-/// The dense instructions of an architecture, each with its model and with others next to it.
+/// The dense instructions of an architecture without scales of blocks, each with its model and with
+/// others next to it.
 std::vector<Instruction> with_rivals(int sm) {
   std::vector<Instruction> out;
-  for (const Instruction& how : instructions_of_rows(sm)) {
-    if (how.model.sparse_group != 0) continue;
+  for (const Instruction& how : instructions_of(sm)) {
+    if (how.model.sparse_group != 0 || is_scaled(how.model)) continue;
     const auto add = [&](const auto& change) {
       out.push_back(how);
       change(out.back().model);

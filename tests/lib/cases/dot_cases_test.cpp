@@ -29,7 +29,7 @@ const int eight_threads = setenv("BINADE_THREADS", "8", 0);
 
 using namespace test;  // NOLINT(google-build-using-namespace): rows and models
 
-std::uint64_t digest(const DotGenerator& generator) {
+std::uint64_t digest(const DotGenerator& generator, bool scaled) {
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
   const auto take = [&hash](const std::vector<std::uint64_t>& values) {
     for (const std::uint64_t x : values) {
@@ -38,34 +38,39 @@ std::uint64_t digest(const DotGenerator& generator) {
   };
   for (const Named& named : some_of_each) {
     const Instruction how = instruction(named);
-    if (!generator.suits(how.types)) continue;
+    if (!generator.suits(how) || is_scaled(how.model) != scaled) continue;
     for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{9000}}) {
       const Dots dots = make_dots(generator, how, 1, first, 400);
       take(dots.a);
       take(dots.b);
       take(dots.c);
+      take(dots.a_scales);
+      take(dots.b_scales);
     }
   }
   return hash;
 }
 
+/// The digests of a generator's rows without and with scales of blocks; that of no rows is nothing.
+constexpr std::uint64_t nothing = 0xCBF29CE484222325;
 struct Known {
   const char* generator;
-  std::uint64_t digest;
+  std::uint64_t digest, scaled = nothing;
 };
 constexpr Known known[]{
-    {"normal", 10218148442750657968U},
-    {"random_bits", 2483587343945975214U},
+    {"normal", 10218148442750657968U, 12162548149819467904U},
+    {"random_bits", 2483587343945975214U, 8619682786137046631U},
     {"bounded_exponents", 3406212088598404545U},
     {"tiny", 3537707109727015048U},
-    {"zeros", 3656368126083164173U},
+    {"zeros", 3656368126083164173U, 286189964662801156U},
     {"zero_products", 2566702727389468772U},
-    {"specials", 14955111428653321028U},
+    {"specials", 14955111428653321028U, 3141707133520765846U},
     {"carry", 6280406905911830506U},
     {"k_order", 7979936430747940240U},
     {"tf32_low_bits", 8306825937298864388U},
-    {"chains", 6906673411210333352U},
+    {"chains", 6906673411210333352U, 12455888380020766702U},
     {"integers", 9409835144289414574U},
+    {"block_scales", nothing, 1595786103934497901U},
 };
 
 }  // namespace
@@ -75,7 +80,8 @@ TEST_CASE("a seed means the same bits everywhere") {
   for (const Known& row : known) {
     const std::string name = row.generator;
     CAPTURE(name);
-    CHECK(digest(parse_dot_generator(row.generator)) == row.digest);
+    CHECK(digest(parse_dot_generator(row.generator), false) == row.digest);
+    CHECK(digest(parse_dot_generator(row.generator), true) == row.scaled);
   }
 }
 
@@ -85,7 +91,7 @@ TEST_CASE("a row is made by itself, with whatever stands beside it") {
     CAPTURE(called);
     for (const Named& named : some_of_each) {
       const Instruction how = instruction(named);
-      if (!generator.suits(how.types)) continue;
+      if (!generator.suits(how)) continue;
       const std::string name = named.name;
       CAPTURE(name);
       const auto k = static_cast<std::size_t>(how.k);
@@ -128,7 +134,7 @@ TEST_CASE("encodings fit their formats; only one generator sets bits in the padd
     CAPTURE(called);
     for (const Named& named : some_of_each) {
       const Instruction how = instruction(named);
-      if (!generator.suits(how.types)) continue;
+      if (!generator.suits(how)) continue;
       const std::string name = named.name;
       CAPTURE(name);
       const Dots dots = make_dots(generator, how, 3, 0, 1000);
@@ -328,7 +334,7 @@ TEST_CASE("tf32_low_bits: numbers, Inf, zero and NaN by those bits alone") {
   }
   CHECK(inf == 500);
   CHECK(zero > 490);
-  CHECK(!parse_dot_generator("tf32_low_bits").suits(instruction(to_f32).types));
+  CHECK(!parse_dot_generator("tf32_low_bits").suits(instruction(to_f32)));
 }
 
 TEST_CASE("chains of 2 to 64: only the first row of each has a c of its own") {
@@ -343,7 +349,7 @@ TEST_CASE("chains of 2 to 64: only the first row of each has a c of its own") {
     }
   }
   CHECK(!continues_chain(parse_dot_generator("normal"), 1));
-  CHECK(!chains.suits(instruction({"mma.m8n8k4.f32.f16.f16.f16", 70}).types));
+  CHECK(!chains.suits(instruction({"mma.m8n8k4.f32.f16.f16.f16", 70})));
 }
 
 TEST_CASE("wrong models are seen") {
@@ -368,6 +374,58 @@ TEST_CASE("F of 16-bit results, which rounding hides, is seen where the large te
     const std::string name = named.name;
     CAPTURE(name);
     CHECK(seen("bounded_exponents", named, 8000, one_less) > 10);
+  }
+}
+
+constexpr Named of_mxf8{
+    "mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0", 120};
+constexpr Named of_mxf4{"mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+                        120};
+constexpr Named of_nvf4{
+    "mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 120};
+
+TEST_CASE("block_scales: the ends of the scales, their zeros and NaNs") {
+  for (const Named& named : {of_mxf8, of_mxf4, of_nvf4}) {
+    const std::string name = named.name;
+    CAPTURE(name);
+    const Format f = instruction(named).model.scaling.format;
+    const Dots dots = rows_of("block_scales", named, 900);
+    const std::set<std::uint64_t> a(dots.a_scales.begin(), dots.a_scales.end());
+    const std::set<std::uint64_t> b(dots.b_scales.begin(), dots.b_scales.end());
+    const std::uint64_t most = f == e8m0 ? 254 : 0x7E;
+    for (const std::uint64_t code : {std::uint64_t{0}, std::uint64_t{1}, most, most + 1}) {
+      CHECK(a.count(code) == 1);
+      CHECK(b.count(code) == 1);
+    }
+    CHECK(a.count(0x80) == 1);  // of ue4m3 a zero whose highest bit is not read
+    CHECK(a.size() > 50);
+    CHECK(dots.a_scales.size() == 900 * scales_of_row(instruction(named)));
+  }
+  CHECK(rows_of("normal", to_f32, 9).a_scales.empty());
+  CHECK(!parse_dot_generator("block_scales").suits(instruction(to_f32)));
+  CHECK(!parse_dot_generator("tiny").suits(instruction(of_mxf8)));
+}
+
+TEST_CASE("block_scales: wrong rules of scaled sums are seen") {
+  const auto of_group = [](int n) { return [n](DotModel& m) { m.scaling.group = n; }; };
+  const auto bits = [](int more) { return [more](DotModel& m) { m.fraction_bits += more; }; };
+  const auto floor = [](int more) { return [more](DotModel& m) { m.exponent_floor += more; }; };
+  const auto halved = [](DotModel& m) { m.block /= 2; };
+  for (const Named& named : {of_mxf8, of_mxf4, of_nvf4}) {
+    const std::string name = named.name;
+    CAPTURE(name);
+    CHECK(seen("block_scales", named, 4000, bits(-1)) > 5);
+    CHECK(seen("block_scales", named, 4000, bits(1)) > 5);
+    CHECK(seen("block_scales", named, 4000, halved) > 50);
+  }
+  for (const Named& named : {of_mxf4, of_nvf4}) {
+    CHECK(seen("block_scales", named, 4000, of_group(0)) > 50);
+    CHECK(seen("block_scales", named, 4000, of_group(4)) > 5);
+  }
+  for (const Named& named : {of_mxf8, of_mxf4}) {
+    CHECK(seen("block_scales", named, 4000, floor(-1)) > 1);
+    CHECK(seen("block_scales", named, 4000, floor(1)) > 1);
+    CHECK(seen("block_scales", named, 4000, floor(13)) > 20);
   }
 }
 

@@ -21,12 +21,20 @@ struct Named {
   int sm;
 };
 inline constexpr Named some_of_each[]{
-    {"mma.m16n8k16.f32.f16.f16.f32", 90},    {"mma.m16n8k16.f16.f16.f16.f16", 90},
-    {"mma.m16n8k8.f32.bf16.bf16.f32", 80},   {"mma.m16n8k8.f32.tf32.tf32.f32", 90},
-    {"mma.m16n8k32.f32.e4m3.e5m2.f32", 90},  {"wgmma.m64n8k32.f16.e5m2.e5m2", 90},
-    {"mma.m16n8k32.f32.e2m1.e3m2.f32", 120}, {"mma.m8n8k4.f64.f64.f64.f64", 90},
-    {"mma.m8n8k4.f32.f16.f16.f16", 70},      {"mma.sp.m16n8k32.f32.bf16.bf16.f32", 90},
+    {"mma.m16n8k16.f32.f16.f16.f32", 90},
+    {"mma.m16n8k16.f16.f16.f16.f16", 90},
+    {"mma.m16n8k8.f32.bf16.bf16.f32", 80},
+    {"mma.m16n8k8.f32.tf32.tf32.f32", 90},
+    {"mma.m16n8k32.f32.e4m3.e5m2.f32", 90},
+    {"wgmma.m64n8k32.f16.e5m2.e5m2", 90},
+    {"mma.m16n8k32.f32.e2m1.e3m2.f32", 120},
+    {"mma.m8n8k4.f64.f64.f64.f64", 90},
+    {"mma.m8n8k4.f32.f16.f16.f16", 70},
+    {"mma.sp.m16n8k32.f32.bf16.bf16.f32", 90},
     {"mma.m16n8k64.s32.s4.u4.s32", 90},
+    {"mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0", 120},
+    {"mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 120},
+    {"mma.sp.m16n8k128.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", 120},
 };
 
 inline Instruction instruction(const Named& named) {
@@ -43,8 +51,7 @@ inline Dots rows_of(const char* generator, const Named& named, std::uint64_t row
 }
 
 inline std::uint64_t emulated(const Dots& dots, const Instruction& how, std::size_t i) {
-  const auto k = static_cast<std::size_t>(how.k);
-  return dot(how.model, how.types, dots.a.data() + i * k, dots.b.data() + i * k, how.k, dots.c[i]);
+  return dot_of_row(how, operands_of_row(dots, i));
 }
 
 /// Returns the number of values for which a predicate holds.

@@ -64,8 +64,8 @@ TEST_CASE("integers: some sums wrap, some saturate at either end") {
   CHECK(wrapped > 200);
   CHECK(lowest > 100);
   CHECK(highest > 100);
-  CHECK(!parse_dot_generator("normal").suits(how.types));
-  CHECK(!parse_dot_generator("integers").suits(instruction(to_f16).types));
+  CHECK(!parse_dot_generator("normal").suits(how));
+  CHECK(!parse_dot_generator("integers").suits(instruction(to_f16)));
 }
 
 }  // namespace binade::integer_and_sparse_cases_test

@@ -134,6 +134,38 @@ class Dots(Explain):
         without_d = self.good("dots", *HOPPER, *rows[:-2], "--row", "1")
         self.assertEqual(second.replace("hardware  0x49800001  1048576.125  equal\n", ""), without_d)
 
+    def test_scales_of_blocks(self):
+        """16 - 16 = 0 counts with 2^20, the exponent of its scales: what lies below 2^-15 is cut."""
+        name = "kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+        for family, places in (("mma.m16n8k64", (0, 1, 32)), ("mma.sp.m16n8k128", (4, 5, 66))):
+            terms = ", ".join(f"{k}: {x}" for k, x in zip(places, ("4*4", "-4*4", "0.5*1")))
+            words = ["dots", "--arch", "sm_120", "--instruction", f"{family}.{name}", "--terms", terms]
+            scaled = [*words, "--a-scale", "2^10, 2^-8", "--b-scale", "2^10,bits:0x77"]
+            text = self.good(*scaled)
+            self.assertRegex(text, r"\n  sum of k .*: 0; scales 0x89 1024 \* 0x89 1024 = 0\n")
+            self.assertRegex(text, r"\n  sum of k .*: 0\.5; scales 0x77 0\.00390625 \* 0x77 0\.00390625 = ")
+            self.assertIn("  aligned to 2^20, of k ", text)
+            self.assertRegex(text, r"\nresult    0x00000000  0\nexact     2\^-17\n|\nexact     0\.00000762939453125\n")
+            out = self.json(*scaled)
+            self.assertEqual((value(out["exact"]), value(out["errors"]["alignment"])), (Fraction(1, 2**17), -Fraction(1, 2**17)))
+            self.assertEqual([value(x) for x in out["a_scales"]], [2**10, Fraction(1, 2**8)])
+            self.assertEqual(out["scale_run"], 64 if "sp" in family else 32)
+            groups = out["steps"][0]["terms"][1:]
+            self.assertEqual([len(x["group"]) for x in groups], [16] * 4)
+            kept = {x["k"] for term in groups for x in term["group"]}
+            self.assertEqual(kept | set(out["left_out"]), set(range(len(out["a"]))))
+            self.assertTrue(kept.issuperset(places))
+            self.assertEqual(value(self.json(*words)["result"]), Fraction(1, 2))  # without scales, they are 1
+            self.assertIn("the scale of a of k ", self.good(*words, "--a-scale", "nan"))
+            self.good(*scaled, "--svg", self.path("x.svg"))
+            self.assertIn(">sum 0.5 × 2<tspan", self.read("x.svg").decode())
+        for more, said in ((["--a-scale", "1, 2, 4"], "--a-scale '1, 2, 4': 3 scales; 2 of each row, or one for all, are wanted"),
+                           (["--b-scale", "3"], "'3' is no ue8m0 number; the nearest is "),
+                           (["--row", "0"], "--row has no effect with --terms")):
+            self.assertIn(said, self.complaint(*words, *more))
+        self.assertIn(f"--b-scale: {HOPPER[3]} has no scales of blocks; those with .block_scale in their name have",
+                      self.complaint("dots", *HOPPER, "--terms", "1*1", "--b-scale", "1"))
+
     def test_recorded_rows(self):
         for name in ("h200_fp16_fp32", "v100_fp16_fp32", "ada_e4m3_fp16", "b200_e5m2_fp32", "a100_tf32_fp32"):
             path = os.path.join(RECORDINGS, name + ".safetensors")

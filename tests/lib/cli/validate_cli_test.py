@@ -57,6 +57,27 @@ class Dots(Validate):
                       "recorded  41680001  14.50000095367431640625", "emulated  41680000  14.5", "rows 3, equal 2, different 1"):
             self.assertIn(words, text)
 
+    def test_scales_of_blocks(self):
+        """2·6·2^3 + 0.5·1·2^-1 of MXFP4, and of rows of 64 whose first elements alone are given."""
+        name = "mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+        for key, values in (("a", [4, 1]), ("b", [7, 2])):
+            self.write(key, npy("|u1", (1, 64), [values[0]] + [0] * 31 + [values[1]] + [0] * 31))
+        self.write("sa", npy("|u1", (1, 2), [129, 127]))
+        self.write("sb", npy("|u1", (1, 2), [128, 126]))
+        self.write("d", npy("<f4", (1,), [96.25]))
+        words = ["dots", "--arch", "sm_120", "--instruction", name]
+        words += [word for key in "abd" for word in ("--" + key, self.path(key))]
+        scales = ["--a-scale", self.path("sa"), "--b-scale", self.path("sb")]
+        self.assertEqual(self.good(*words, *scales).splitlines()[-1], "rows 1, equal 1, different 0")
+        self.write("sa", npy("|u1", (1, 2), [129, 255]))
+        text = self.good(*words, *scales, status=1)
+        self.assertIn("\n  scales 0  81 4 · 80 2\n  scales 1  FF NaN · 7E 0.5\n", text)
+        self.assertIn(f"--a-scale {self.path('sa')} --b-scale {self.path('sb')} --d {self.path('d')} --row 0\n", text)
+        self.assertIn("rows 1, equal 0, different 1", self.good(*words, status=1))  # without scales, they are 1
+        self.write("sb", npy("|u1", (2, 1), [128, 126]))
+        self.assertIn("shape (2, 1); --b-scale is of shape (rows, 2) for this instruction", self.complaint(*words, *scales))
+        self.assertIn("has no scales of blocks", self.complaint(*self.dots(), *scales))
+
     def test_show_limits_what_is_told_not_what_is_counted(self):
         self.write("d", npy("<u4", (3,), [1, 1, 0x7FC00000]))
         for show, told in (("0", 0), ("2", 2), ("5", 3)):

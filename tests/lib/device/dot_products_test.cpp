@@ -17,7 +17,7 @@ TEST_CASE("rows are as they are defined, under the table's rules and others") {
     for (const int bits_less : {0, 1}) {
       how.model.fraction_bits -= bits_less;
       for (const DotGenerator& generator : dot_generators()) {
-        if (!generator.suits(how.types)) continue;
+        if (!generator.suits(how)) continue;
         const Dots rows = make_dots(generator, how, 1, 0, 96);
         const std::vector<std::uint64_t> found = dots_of(how, rows);
         REQUIRE(found.size() == rows.c.size());
@@ -36,17 +36,27 @@ TEST_CASE("rows are as they are defined, under the table's rules and others") {
   CHECK(numbers > compared / 2);
 }
 
+/// Row i of a and of c, and row j of b, each with its own scales.
+std::uint64_t meeting(const Instruction& how, const Dots& rows, std::size_t i, std::size_t j) {
+  const std::size_t k = static_cast<std::size_t>(how.k), scales = scales_of_row(how);
+  std::vector<std::uint8_t> a, b;
+  for (std::size_t n = 0; n < scales; ++n) {
+    a.push_back(static_cast<std::uint8_t>(rows.a_scales.at(i * scales + n)));
+    b.push_back(static_cast<std::uint8_t>(rows.b_scales.at(j * scales + n)));
+  }
+  return dot(how.model, how.types, rows.a.data() + i * k, rows.b.data() + j * k, how.k, rows.c[i],
+             NoTrace{}, scales == 0 ? DotScales{} : DotScales{a.data(), b.data()});
+}
+
 TEST_CASE("any row of a meets any row of b") {
   for (const test::Named& named : test::some_of_each) {
     const Instruction how = test::instruction(named);
     const Dots rows = test::rows_of("specials", named, 12);
-    const auto k = static_cast<std::size_t>(how.k);
-    const DotProducts dots(how.model, how.types, how.k, rows.a, rows.b);
+    const DotProducts dots(how, rows);
     for (std::size_t i = 0; i < 12; ++i) {
       for (std::size_t j = 0; j < 12; ++j) {
         CAPTURE(named.name);
-        REQUIRE(dots(i, j, rows.c[i]) == dot(how.model, how.types, rows.a.data() + i * k,
-                                             rows.b.data() + j * k, how.k, rows.c[i]));
+        REQUIRE(dots(i, j, i) == meeting(how, rows, i, j));
       }
     }
   }

@@ -42,15 +42,14 @@ TEST_CASE("every instruction, and the forms that have results of their own") {
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
     CAPTURE(sm);
-    const std::vector<Instruction> all = recorded_instructions(sm);
+    const std::vector<Instruction> all = instruction_forms(sm);
     const std::set<std::string> names = names_of(all);
     CHECK(names.size() == all.size());
-    for (const Instruction& x : instructions_of_rows(sm))
-      CHECK(names.count(instruction_name(x)) == 1);
+    for (const Instruction& x : instructions_of(sm)) CHECK(names.count(instruction_name(x)) == 1);
     for (const Instruction& x : all)
       CHECK(parse_instruction(instruction_name(x), sm).model == x.model);
   }
-  const std::set<std::string> hopper = names_of(recorded_instructions(90));
+  const std::set<std::string> hopper = names_of(instruction_forms(90));
   for (const char* name :
        {"mma.m8n8k4.rm.f64.f64.f64.f64", "mma.m16n8k32.satfinite.s32.s8.u8.s32",
         "mma.m16n8k256.s32.b1.b1.s32.xor.popc", "wgmma.m64n256k32.satfinite.s32.u8.u8"}) {
@@ -65,14 +64,18 @@ TEST_CASE("rows: all generators that suit, more where a model is in question") {
         "normal:1000,random_bits:5000,bounded_exponents:4000,tiny:10000,zeros:2000,"
         "zero_products:1000,specials:4000,carry:500,k_order:256,chains:3840");
   CHECK(planned_rows(plan("wmma.m16n16k16.f32.f16.f16.f32")) < planned_rows(mma));
+  const Instruction scaled = parse_instruction(
+      "mma.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", 120);
+  CHECK(row_plan_text(recorded_rows(scaled)) ==
+        "normal:1000,random_bits:5000,zeros:2000,specials:4000,chains:3840,block_scales:9000");
   CHECK(row_plan_text(plan("mma.m16n8k32.s32.s8.s8.s32")) == "integers:2000");
   CHECK(
       row_plan_text(plan("mma.m16n8k4.f32.tf32.tf32.f32")).find("k_order:16,tf32_low_bits:5000") !=
       std::string::npos);
-  for (const Instruction& x : recorded_instructions(90)) {
+  for (const Instruction& x : instruction_forms(90)) {
     const RowPlan rows = recorded_rows(x);
     CHECK(!rows.empty());
-    for (const PlannedRows& piece : rows) CHECK(piece.generator->suits(x.types));
+    for (const PlannedRows& piece : rows) CHECK(piece.generator->suits(x));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,8 @@ using test::has;
 
 const std::string name = "mma.m16n8k16.f32.f16.f16.f32";
 const Instruction how = parse_instruction(name, 90);
+const char* const nvf4 =
+    "mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3";
 
 Dots recorded(const std::string& generator, std::uint64_t rows, const Instruction& x = how) {
   const RowPlan plan{{&parse_dot_generator(generator), rows}};
@@ -47,7 +50,7 @@ RecordingInfo info_of(const std::string& generator) {
 }
 
 bool same(const Dots& x, const Dots& y) {
-  return x.a == y.a && x.b == y.b && x.c == y.c && x.d == y.d;
+  return std::ranges::all_of(dot_parts, [&](const auto part) { return x.*part == y.*part; });
 }
 
 std::size_t tensors_of(const std::string& path) { return open_safetensors(path)->tensors().size(); }
@@ -89,7 +92,7 @@ TEST_CASE("results alone where the generator gives the inputs back") {
   for (const DotGenerator& generator : dot_generators()) {
     const std::string called(generator.name);
     CAPTURE(called);
-    if (!generator.suits(how.types)) continue;
+    if (!generator.suits(how)) continue;
     const Dots dots = recorded(called, 300);
     const std::string path = folder / called + ".safetensors";
     write_recording(path, info_of(called + ":300"), how, dots);
@@ -103,7 +106,7 @@ TEST_CASE("results alone where the generator gives the inputs back") {
     CHECK(info.rows == 300);
     CHECK(info.instruction == name);
     CHECK(info.architecture == "sm_90");
-    CHECK(info.input_hash == input_hash(dots, how.types));
+    CHECK(info.input_hash == input_hash(dots, how));
   }
 }
 
@@ -124,7 +127,8 @@ TEST_CASE("every width of numbers comes back") {
   for (const auto& [text, sm] : {std::pair{"mma.m16n8k32.f16.e4m3.e5m2.f16", 89},
                                  {"mma.m16n8k8.f32.tf32.tf32.f32", 80},
                                  {"mma.m16n8k16.f64.f64.f64.f64", 90},
-                                 {"mma.m16n8k32.f32.e2m1.e3m2.f32", 120}}) {
+                                 {"mma.m16n8k32.f32.e2m1.e3m2.f32", 120},
+                                 {nvf4, 120}}) {
     const std::string called = text;
     CAPTURE(called);
     const Instruction x = parse_instruction(called, sm);
@@ -137,11 +141,36 @@ TEST_CASE("every width of numbers comes back") {
 
 TEST_CASE("the hash is FNV-1a of little-endian bytes: a, b, c") {
   Dots dots;
-  CHECK(input_hash(dots, how.types) == "cbf29ce484222325");
+  CHECK(input_hash(dots, how) == "cbf29ce484222325");
   dots.a = {'a' | 'b' << 8};  // "ab", "cd", "efgh"
   dots.b = {'c' | 'd' << 8};
   dots.c = {'e' | 'f' << 8 | 'g' << 16 | 'h' << 24};
-  CHECK(input_hash(dots, how.types) == "25da8c1836a8d66d");  // of abcdefgh
+  CHECK(input_hash(dots, how) == "25da8c1836a8d66d");  // of abcdefgh
+}
+
+TEST_CASE("scales of blocks are columns of their own, and belong to the hash") {
+  const test::Folder folder;
+  const Instruction x = parse_instruction(nvf4, 120);
+  Dots dots = recorded("block_scales", 90, x);
+  const std::string path = folder / "x.safetensors";
+  write_recording(path, info_of("block_scales:90"), x, dots);
+  CHECK(tensors_of(path) == 1);
+  CHECK(same(read_recording(path, x), dots));
+  const std::string hash = input_hash(dots, x);
+  dots.b_scales[357] ^= 1;
+  CHECK(input_hash(dots, x) != hash);
+  write_recording(path, info_of("block_scales:90"), x, dots);
+  CHECK(tensors_of(path) == 6);
+  CHECK(same(read_recording(path, x), dots));
+  const auto file = open_safetensors(path);
+  const auto scales = std::ranges::find(file->tensors(), "b_scale", &TensorInfo::name);
+  REQUIRE(scales != file->tensors().end());
+  CHECK(scales->shape == std::vector<std::uint64_t>{90, 4});
+  const std::string said = error_of([&] { read_recording(path, how); });
+  CHECK(has(said, "_scale'; a recording holds d, or a, b, c and d"));
+  dots.a_scales.pop_back();
+  CHECK(has(error_of([&] { write_recording(path, info_of("unknown"), x, dots); }),
+            "90 rows that do not fit their inputs"));
 }
 
 TEST_CASE("a whole file made by hand is read") {

@@ -23,10 +23,16 @@ struct Named {
   int sm;
 };
 const Named some[]{
-    {"mma.m16n8k16.f16.f16.f16.f16", 80},    {"mma.m16n8k16.f32.bf16.bf16.f32", 80},
-    {"mma.m8n8k4.f32.f16.f16.f32", 70},      {"mma.m16n8k32.f32.e4m3.e5m2.f32", 89},
-    {"mma.m16n8k32.f16.e5m2.e5m2.f16", 100}, {"mma.m16n8k32.s32.s8.u8.s32", 80},
-    {"mma.m8n8k4.f64.f64.f64.f64", 80},      {"tcgen05.m64n256k8.f32.tf32.tf32", 100},
+    {"mma.m16n8k16.f16.f16.f16.f16", 80},
+    {"mma.m16n8k16.f32.bf16.bf16.f32", 80},
+    {"mma.m8n8k4.f32.f16.f16.f32", 70},
+    {"mma.m16n8k32.f32.e4m3.e5m2.f32", 89},
+    {"mma.m16n8k32.f16.e5m2.e5m2.f16", 100},
+    {"mma.m16n8k32.s32.s8.u8.s32", 80},
+    {"mma.m8n8k4.f64.f64.f64.f64", 80},
+    {"tcgen05.m64n256k8.f32.tf32.tf32", 100},
+    {"mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 120},
+    {"mma.sp.m16n8k64.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m3.f32.ue8m0", 120},
 };
 
 TEST_CASE("few rows, and each rival of what is open is excluded by some") {

@@ -30,7 +30,7 @@ std::vector<Instruction> computations() {
   std::vector<Instruction> out;
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
-    for (const Instruction& x : instructions_of_rows(sm)) {
+    for (const Instruction& x : instructions_of(sm)) {
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
         return x.model == y.model && x.types == y.types && x.k == y.k;
       });
@@ -72,18 +72,21 @@ DrawnDot draw(Random& random, const Instruction& x) {
   return out;
 }
 
-/// Makes half of each group zero and the other half not, and returns the places of the zeros.
+/// Makes half of each group zero and the other half not, by pairs in a group of 8, and returns the
+/// places of the zeros.
 std::vector<int> make_sparse(Random& random, const Instruction& x, DrawnDot& row) {
   std::vector<int> zeros;
   const int group = x.model.sparse_group;
+  const int width = group == sparse_group_of_pairs ? 2 : 1, units = group / width;
   for (int first = 0; first < x.k; first += group) {
     std::vector<int> order;
-    for (int i = 0; i < group; ++i) order.push_back(first + i);
+    for (int i = 0; i < units; ++i) order.push_back(first + i * width);
     std::ranges::shuffle(order, random);
     for (int i = 0; i < group; ++i) {
-      std::uint64_t& a = row.a[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
+      const int place = order[static_cast<std::size_t>(i / width)] + i % width;
+      std::uint64_t& a = row.a[static_cast<std::size_t>(place)];
       if (i < group / 2) {
-        zeros.push_back(order[static_cast<std::size_t>(i)]);
+        zeros.push_back(place);
         a = 0;
       } else if (a == 0) {
         a = std::uint64_t{1} << x.types.a.padding_bits;
@@ -94,9 +97,39 @@ std::vector<int> make_sparse(Random& random, const Instruction& x, DrawnDot& row
   return zeros;
 }
 
-/// Returns the exact sum of the products that take part; nothing if one is a NaN or an infinity.
+/// Scales of a dot: near 1, anything, or such that products come near the exponent floor.
+struct DrawnScales {
+  std::vector<std::uint8_t> a, b;
+};
+
+DrawnScales draw_scales(Random& random, const Instruction& x) {
+  DrawnScales out;
+  const int kind = test::between(random, 0, 3);
+  const auto code = [&](int near) {
+    const std::uint64_t one = x.model.scaling.format == e8m0 ? 127 : 0x38;
+    const std::uint64_t any = random() >> 56;
+    const auto shift = static_cast<std::uint64_t>(near + test::between(random, -3, 3));
+    return static_cast<std::uint8_t>(kind == 0 ? any : one + shift);
+  };
+  const bool low = kind == 1 && x.model.scaling.format == e8m0;
+  for (std::size_t i = 0; i < scales_of_row(x); ++i) {
+    out.a.push_back(code(low ? -79 : 0));
+    out.b.push_back(code(low ? -79 : 0));
+  }
+  return out;
+}
+
+/// Returns the exact sum of the products that take part, times their scales; nothing if one is a
+/// NaN or an infinity.
 std::optional<Rational> exact_sum(const Instruction& x, const DrawnDot& row,
-                                  const std::vector<int>& left_out) {
+                                  const DrawnScales& scales, const std::vector<int>& left_out) {
+  const Format& f = x.model.scaling.format;
+  for (const auto* side : {&scales.a, &scales.b}) {
+    for (const std::uint8_t code : *side) {
+      if (!test::is_finite(code, f)) return {};
+    }
+  }
+  const int share = x.model.scaling.share * (x.model.sparse_group == 0 ? 1 : 2);
   const bool minus = x.model.scales.minus_a != x.model.scales.minus_b;
   Rational out = 0;
   for (std::size_t i = 0; i < row.a.size(); ++i) {
@@ -106,24 +139,32 @@ std::optional<Rational> exact_sum(const Instruction& x, const DrawnDot& row,
     const Rational b = rational(row.b[i], x.types.b);
     const Rational product =
         x.model.integer.exclusive_or ? Rational(a == b ? 0 : 1) : Rational(a * b);
-    out += minus ? Rational(-product) : product;
+    Rational scaled = minus ? Rational(-product) : product;
+    if (share != 0) {
+      const std::size_t run = i / static_cast<std::size_t>(share);
+      scaled *= rational(scales.a[run], f) * rational(scales.b[run], f);
+    }
+    out += scaled;
   }
   if (x.model.scales.without_c) return out;
   if (!test::is_finite(row.c, x.types.c)) return {};
   return out + rational(row.c, x.types.c);
 }
 
-void explain_and_judge(const Instruction& x, const DrawnDot& row, const std::vector<int>& left_out,
-                       test::Seen& seen) {
-  const Explanation out = explain_dot(x, row.a, row.b, row.c);
+void explain_and_judge(const Instruction& x, const DrawnDot& row, const DrawnScales& drawn,
+                       const std::vector<int>& left_out, test::Seen& seen) {
+  const DotScales scales{drawn.a.empty() ? nullptr : drawn.a.data(),
+                         drawn.b.empty() ? nullptr : drawn.b.data()};
+  const Explanation out = explain_dot(x, row.a, row.b, row.c, scales);
   test::ExplanationJudge(out, seen).judge();
-  const std::uint64_t d = dot(x.model, x.types, row.a.data(), row.b.data(), x.k, row.c);
+  const std::uint64_t d =
+      dot(x.model, x.types, row.a.data(), row.b.data(), x.k, row.c, NoTrace{}, scales);
   REQUIRE(out.result.bits == d);
   REQUIRE(out.result.format == x.types.d);
   REQUIRE(out.sum.bits == d);
   REQUIRE(out.left_out == left_out);
   REQUIRE(!out.has_epilogue());
-  const std::optional<Rational> exact = exact_sum(x, row, left_out);
+  const std::optional<Rational> exact = exact_sum(x, row, drawn, left_out);
   REQUIRE(out.exact.has_value() == exact.has_value());
   if (!exact) return;
   REQUIRE(rational(*out.exact) == *exact);
@@ -145,12 +186,12 @@ TEST_CASE("every step of drawn dots of every model is what fractions say") {
     sparse = sparse || x.model.sparse_group != 0;
     through_f32 = through_f32 || x.model.through_f32;
     c_last = c_last || x.model.c_last;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 50; ++i) {
       CAPTURE(i);
       DrawnDot row = draw(random, x);
       const std::vector<int> left_out =
           x.model.sparse_group == 0 ? std::vector<int>{} : make_sparse(random, x, row);
-      explain_and_judge(x, row, left_out, seen);
+      explain_and_judge(x, row, draw_scales(random, x), left_out, seen);
     }
   }
   CHECK(recipes == std::set{Recipe::fused_block, Recipe::expanded, Recipe::fma_chain,
@@ -174,7 +215,7 @@ TEST_CASE("wgmma's minus signs and missing c are explained as they are computed"
   test::Seen seen;
   for (const char* scale : {".scale_d_0", ".imm_scale_a_-1", ".imm_scale_b_-1"}) {
     const Instruction x = parse_instruction(std::string("wgmma.m64n8k16.f32.f16.f16") + scale, 90);
-    for (int i = 0; i < 200; ++i) explain_and_judge(x, draw(random, x), {}, seen);
+    for (int i = 0; i < 200; ++i) explain_and_judge(x, draw(random, x), {}, {}, seen);
   }
   CHECK(seen.totals > 200);
 }

@@ -128,7 +128,7 @@ TEST_CASE("drawn dots: lines fit, and the kept bits that are drawn are the units
   int rows = 0;
   int operations = 0;
   for (const int sm : {70, 80, 89, 90, 100}) {
-    for (const Instruction& x : instructions_of_rows(sm)) {
+    for (const Instruction& x : instructions_of(sm)) {
       if (is_integer(x.types.a)) continue;
       CAPTURE(instruction_name(x));
       CAPTURE(sm);

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -46,7 +47,22 @@ class ExplanationJudge {
   Format operand_format(const Format& f) const {
     return x_.model.recipe == Recipe::expanded ? binary16 : f;
   }
+  bool has_scales() const { return is_scaled(x_.model); }
+  /// The scales of the blocks of a term, of a and of b.
+  Rational scales_of(const ExplainedTerm& term) const {
+    const auto run = static_cast<std::size_t>(term.place / x_.scale_run);
+    REQUIRE(term.a_scale->bits == x_.a_scales[run].bits);
+    REQUIRE(term.b_scale->bits == x_.b_scales[run].bits);
+    return rational(*term.a_scale) * rational(*term.b_scale);
+  }
   Rational product(const ExplainedTerm& term) const {
+    if (has_scales()) {
+      Rational sum =
+          term.group.empty() ? Rational(rational(term.a) * rational(term.b)) : Rational(0);
+      for (const ExplainedProduct& x : term.group) sum += rational(x.a) * rational(x.b);
+      REQUIRE(rational(term.unscaled) == sum);
+      return sum * scales_of(term);
+    }
     const Rational a = rational(term.a);
     const Rational b = rational(term.b);
     if (x_.model.integer.exclusive_or) return Rational(a != b ? 1 : 0);
@@ -54,14 +70,30 @@ class ExplanationJudge {
     return minus ? Rational(-(a * b)) : Rational(a * b);
   }
   static bool finite(const ExplainedTerm& term) {
-    return is_finite(term.a.bits, term.a.format) &&
-           (term.place == addend_place || is_finite(term.b.bits, term.b.format));
+    const auto is_one = [](const Typed& x) { return is_finite(x.bits, x.format); };
+    const bool scales = !term.a_scale || (is_one(*term.a_scale) && is_one(*term.b_scale));
+    return is_one(term.a) && (term.place == addend_place || is_one(term.b)) && scales;
+  }
+  /// Returns whether a term that is a number takes part in the alignment.
+  bool counts(const ExplainedTerm& term, const Rational& value) const {
+    if (term.group.empty() || scales_of(term) == 0) return value != 0;
+    return std::ranges::any_of(term.group, [](const ExplainedProduct& x) {
+      return rational(x.a) != 0 && rational(x.b) != 0;
+    });
   }
 
   /// Returns the exponent by which a term that is not zero is aligned.
   int exponent_of(const ExplainedTerm& term, const Rational& value) const {
     const Format& wide = x_.types.d == binary16 && x_.model.through_f32 ? binary32 : x_.types.d;
     if (term.place == addend_place) return aligned_by(value, wide);
+    if (has_scales()) {
+      const Format& f = x_.model.scaling.format;
+      const int scales =
+          aligned_by(rational(*term.a_scale), f) + aligned_by(rational(*term.b_scale), f);
+      if (!term.group.empty()) return scales;
+      return scales + aligned_by(rational(term.a), x_.types.a) +
+             aligned_by(rational(term.b), x_.types.b);
+    }
     return aligned_by(rational(term.a), operand_format(x_.types.a)) +
            aligned_by(rational(term.b), operand_format(x_.types.b));
   }
@@ -74,6 +106,12 @@ class ExplanationJudge {
     for (const ExplainedTerm& term : block.terms) {
       if (term.place != addend_place) {
         take(term.place);
+        for (const ExplainedProduct& x : term.group) {
+          if (x.place != term.place) take(x.place);
+          REQUIRE(x.a.bits == x_.a[static_cast<std::size_t>(x.place)].bits);
+          REQUIRE(x.b.bits == x_.b[static_cast<std::size_t>(x.place)].bits);
+        }
+        REQUIRE(term.group.size() == static_cast<std::size_t>(x_.model.scaling.group));
         REQUIRE(term.a.bits == x_.a[static_cast<std::size_t>(term.place)].bits);
         REQUIRE(term.b.bits == x_.b[static_cast<std::size_t>(term.place)].bits);
       }
@@ -96,7 +134,7 @@ class ExplanationJudge {
     for (const ExplainedTerm& term : block.terms) {
       values.push_back(term.place == addend_place ? rational(term.a) : product(term));
       REQUIRE(rational(term.exact) == values.back());
-      if (values.back() == 0 || block.is_integer) continue;
+      if (block.is_integer || !counts(term, values.back())) continue;
       const int e = exponent_of(term, values.back());
       REQUIRE(term.exponent == e);
       own = own ? std::max(*own, e) : e;

@@ -130,12 +130,6 @@ TEST_CASE("kinds with scales of blocks: PTX's words, on the architectures that h
     CAPTURE(name);
     CHECK(has(unknown(name, 120), "has no instruction"));
   }
-  CHECK(has(error_of([&] { parse_instruction_of_rows(mx + ".ue8m0", 120); }),
-            "--a-scale and --b-scale"));
-  CHECK(parse_instruction_of_rows("mma.m16n8k32.f32.e4m3.e5m2.f32", 120).kind == ScaledKind::none);
-  std::size_t scaled = 0;
-  for (const Instruction& x : instructions_of_rows(120)) scaled += is_scaled(x.model) ? 1 : 0;
-  CHECK(scaled == 0);
 }
 
 TEST_CASE("integers: .satfinite, and what b1 does") {

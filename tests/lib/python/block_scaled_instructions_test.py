@@ -153,10 +153,54 @@ class BlockScaledInstructions(unittest.TestCase):
                 self.check([(name_of("mma", f"m16n8k{k}", kind, vector, a, b, scales), "sm_120")],
                            self.drawn(2000 + seed, 5, 8, spec, False, mode))
 
-    def test_rows_of_dots_are_refused(self):
+    def test_rows_of_dots(self):
+        for seed, spec in enumerate(KINDS + KINDS):
+            kind, vector, scales, k, (a, b) = spec
+            is_sparse = seed >= len(KINDS)
+            wide, columns, of_a, of_b, c, want = self.drawn(3000 + seed, 4, 4, spec, is_sparse, MODES[seed % 4])
+            full_k = (2 if is_sparse else 1) * k
+            name = name_of("mma.sp" if is_sparse else "mma", f"m16n8k{full_k}", kind, vector, a, b, scales)
+            d = np.diag(c).copy().view(np.float32)
+            for step in range(CHAIN):  # the d of one instruction is the c of the next
+                own = [x[:, step * vector:(step + 1) * vector] for x in (of_a, of_b)]
+                d = binade.dot(*(x[:, step * full_k:(step + 1) * full_k] for x in (wide, columns)), d, a_scale=own[0],
+                               b_scale=own[1], instruction=name, arch="sm_120")
+            with self.subTest(name):
+                np.testing.assert_array_equal(d.view(np.uint32), np.diag(want))
+
+    def test_dots_by_row_by_words_and_by_the_program_are_the_same(self):
+        words = {"instruction": name_of("mma", "m16n8k64", "mxf4", 2, "e2m1", "e2m1", "ue8m0"), "arch": "sm_120"}
+        rng = np.random.default_rng(9)
+        a, b = (rng.integers(0, 16, (5, 64), np.uint8) for _ in range(2))
+        of_a, of_b = (rng.integers(120, 134, (5, 2), np.uint8) for _ in range(2))
+        d = binade.dot(a, b, a_scale=of_a, b_scale=of_b, **words)
+        self.assertEqual(binade.dot(a[3], b[3], a_scale=of_a[3], b_scale=of_b[3], **words).tobytes(), d[3].tobytes())
+        ones = np.full((5, 2), 127, np.uint8)
+        self.assertEqual(binade.dot(a, b, **words).tobytes(), binade.dot(a, b, a_scale=ones, b_scale=ones, **words).tobytes())
+        self.assertNotEqual(binade.dot(a, b, a_scale=of_a, **words).tobytes(), d.tobytes())
+        self.assertTrue(binade.validate(a, b, d, a_scale=of_a, b_scale=of_b, **words).equal)
+        self.assertEqual(binade.validate(a, b, d, a_scale=of_b, b_scale=of_b, **words).different, 5)
+        row = binade.explain(a, b, row=3, a_scale=of_a, b_scale=of_b, **words)
+        self.assertEqual(row.to_dict()["result"]["bits"], f"0x{d[3].view(np.uint32):08x}")
+        terms = ", ".join(f"bits:{x:#x}*bits:{y:#x}" for x, y in zip(a[3], b[3]))
+        texts = [", ".join(f"2^{int(code) - 127}" for code in scales[3]) for scales in (of_a, of_b)]
+        self.assertEqual(str(binade.explain(terms=terms, a_scale=texts[0], b_scale=texts[1], **words)), str(row))
+        self.assertEqual(row.to_dict()["scale_run"], 32)
+
+    def test_scales_of_dots_that_do_not_fit(self):
         name = name_of("mma", "m16n8k64", "mxf4", 2, "e2m1", "e2m1", "ue8m0")
-        with self.assertRaisesRegex(ValueError, "multiplies by scales of blocks.*--a-scale and --b-scale"):
-            binade.dot(np.zeros((1, 64), np.uint8), np.zeros((1, 64), np.uint8), instruction=name, arch="sm_120")
+        a, words = np.zeros((3, 64), np.uint8), {"instruction": name, "arch": "sm_120"}
+        for scales, said in ((np.ones((3, 4), np.uint8), r"shape \(3, 4\); a_scale is of shape \(rows, 2\)"),
+                             (np.ones(3, np.uint8), r"shape \(3,\); a_scale is of shape \(rows, 2\)"),
+                             (np.ones((2, 2), np.uint8), "2 rows"), (np.ones((3, 2), np.uint16), "dtype U16")):
+            with self.assertRaisesRegex(ValueError, said):
+                binade.dot(a, a, a_scale=scales, **words)
+        with self.assertRaisesRegex(ValueError, "b_scale: mma.m16n8k32.f32.e2m1.e2m1.f32 has no scales of blocks"):
+            binade.dot(a, a, b_scale=np.ones((3, 2), np.uint8), instruction="mma.m16n8k32.f32.e2m1.e2m1.f32", arch="sm_120")
+        with self.assertRaisesRegex(ValueError, "3 scales; 2 of each row, or one for all"):
+            binade.explain(terms="1*1", a_scale="1, 2, 4", **words)
+        with self.assertRaisesRegex(ValueError, "'3' is no .* number; the nearest is"):
+            binade.explain(terms="1*1", a_scale="3", **words)
 
 
 if __name__ == "__main__":

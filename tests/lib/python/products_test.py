@@ -428,7 +428,7 @@ class Models(Products):
             self.assertEqual({key: named.get(key) for key in model | which}, model | which)
             self.assertEqual(str(call(HOPPER_WORDS | model)), str(call(HOPPER_WORDS)))
         dot = parameters(binade.dot)
-        self.assertEqual(set(dot), {"model", "instruction", "arch", "zero_raises", "floor", "cut_to_zero", "out"})
+        self.assertEqual(set(dot), {"model", "instruction", "arch", "zero_raises", "floor", "cut_to_zero", "a_scale", "b_scale", "out"})
         self.assertEqual(binade.dot(a[0], a[0], **(dot | HOPPER_WORDS)), 16)
 
     def test_values(self):

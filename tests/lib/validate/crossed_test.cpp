@@ -49,7 +49,7 @@ TEST_CASE("every instruction in every form, as many dots as asked for, all equal
     names.insert(instruction_name(check.instruction));
     dots += check.tally.dots;
   });
-  CHECK(names.size() == recorded_instructions(90).size());
+  CHECK(names.size() == instruction_forms(90).size());
   CHECK(total.dots == dots);
   CHECK(total.dots >= 100000);
   CHECK(total.different == 0);
