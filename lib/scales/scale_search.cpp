@@ -330,13 +330,17 @@ std::string wide_code_text(const Quantized& given,
   for (const int bits : {4, 6}) {
     Quantized narrow = given;
     std::optional<std::size_t> first;
+    std::size_t wide = 0;
     for (std::size_t i = 0; i < narrow.codes.bytes.size(); ++i) {
       const std::byte kept = narrow.codes.bytes[i] & std::byte((1 << bits) - 1);
-      if (kept != narrow.codes.bytes[i] && !first) first = i;
+      if (kept != narrow.codes.bytes[i] && wide++ == 0) first = i;
       narrow.codes.bytes[i] = kept;
     }
     const std::vector<ScaleReading> readings = scale_readings(narrow, format);
-    if (!first || readings.empty() || shape.empty()) continue;
+    // Where many have more, codes are of another format.
+    if (!first || readings.empty() || shape.empty() || 8 * wide > narrow.codes.bytes.size()) {
+      continue;
+    }
     std::vector<std::uint64_t> place(shape.size());
     std::uint64_t rest = *first;
     for (std::size_t i = shape.size(); i-- > 0; rest /= shape[i]) place[i] = rest % shape[i];
@@ -347,18 +351,20 @@ std::string wide_code_text(const Quantized& given,
   return "";
 }
 
+/// Throws Error if something would fit but for a code that has too many bits.
+void throw_if_code_is_wide(const Quantized& given,
+                           const std::optional<NamedOrCustomBlock>& format) {
+  if (given.codes.dtype.kind != DtypeKind::integer || given.codes.dtype.bits != 8) return;
+  const std::string wide = wide_code_text(given, format);
+  if (wide.empty()) return;
+  throw Error(fmt::format("{}: {}; mend it, or give codes of 8 bits with their scales",
+                          given.name.empty() ? "the arrays" : printable(given.name, 60), wide));
+}
+
 Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBlock>& format) {
   const auto told = [](const StoredArray& x) {
     return fmt::format("{} {}", x.dtype.name, shape_text(x.shape));
   };
-  if (given.codes.dtype.kind == DtypeKind::integer && given.codes.dtype.bits == 8) {
-    const std::string wide = wide_code_text(given, format);
-    if (!wide.empty()) {
-      return Error(fmt::format("{}: {}; mend it, or give codes of 8 bits with their scales",
-                               given.name.empty() ? "the arrays" : printable(given.name, 60),
-                               wide));
-    }
-  }
   std::string remedy = "give --format for blocks of your own, such as e2m1:block=1x64:scale=e8m0";
   if (given.codes.dtype.kind == DtypeKind::integer && given.codes.dtype.bits > 16) {
     remedy = fmt::format("store codes in U8, a byte each, not in {}", given.codes.dtype.name);
@@ -439,6 +445,7 @@ ScaleFinding identify_scales(const Quantized& given,
     add_scale_fits(work, i, out, all);
   }
   if (out.rules == 0) {
+    throw_if_code_is_wide(given, format);
     throw_if_tensor_scale_is_idle(given, format);
     throw nothing_fits(given, format);
   }

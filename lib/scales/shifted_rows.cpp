@@ -5,14 +5,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace binade {
+namespace {
+
+/// How many rows must be alike that it is no chance, where so many pairs of any are.
+std::size_t rows_that_say(std::size_t rows,
+                          const std::function<bool(std::size_t, std::size_t)>& are_alike) {
+  constexpr double never = 1e-6, least = 0.01;
+  std::size_t of = 0, alike = 0;
+  for (const std::size_t apart : {std::size_t{5}, std::size_t{7}}) {
+    for (std::size_t at = apart; at < rows; ++at) {
+      ++of;
+      alike += are_alike(at, at - apart) ? 1 : 0;
+    }
+  }
+  const double share =
+      of == 0 ? 1 : std::max(least, static_cast<double>(alike) / static_cast<double>(of));
+  return share == 1 ? rows + 1
+                    : static_cast<std::size_t>(std::ceil(std::log(never) / std::log(share)));
+}
+
+}  // namespace
 
 std::optional<ShiftedRows> shifted_rows(
     std::size_t rows, const std::function<bool(std::size_t, std::size_t)>& is_row,
     const std::function<bool(std::size_t, std::size_t)>& are_alike) {
-  constexpr std::size_t least = 3;  // rows that say so
+  const std::size_t least = rows_that_say(rows, are_alike);
   std::size_t first = 0;
   while (first < rows && is_row(first, first)) ++first;
   if (first == 0 || first + least > rows) return std::nullopt;
