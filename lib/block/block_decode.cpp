@@ -170,7 +170,13 @@ DecodePlan plan_of(const DecodeRule& rule, const NamedOrCustomBlock& format, con
   const TensorInfo &codes = file.tensors()[parts.codes], &scales = file.tensors()[parts.scales];
   const BlockFormat& f = format.format;
   if (codes.dtype.bits != 8 * code_bytes(f.element)) throw not_of(file, codes, "codes", format);
-  out.shape = shape_of_tensor(file, name, f, codes.shape);
+  std::vector<std::uint64_t> stored = codes.shape;
+  if (parts.layouts[0]->block_axis && stored.size() > 1) {
+    const std::uint64_t last = stored.back();
+    stored.pop_back();
+    stored.back() *= last;
+  }
+  out.shape = shape_of_tensor(file, name, f, stored);
   try {
     const std::size_t tensors = parts.tensor ? file.tensors()[*parts.tensor].elements : 1;
     const std::size_t most = tensors_in_stack(out.shape);

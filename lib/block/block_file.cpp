@@ -122,6 +122,25 @@ void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+/// The shape of the codes as a layout has them. Throws Error if blocks would be short that have an
+/// axis of their own.
+std::vector<std::uint64_t> shape_of_codes(const BlockFileRule& rule,
+                                          const std::vector<std::uint64_t>& shape) {
+  const BlockFormat& format = rule.format.format;
+  std::vector<std::uint64_t> out = shape_of_codes(format, shape);
+  if (!rule.layout->block_axis) return out;
+  const auto along = static_cast<std::uint64_t>(format.shape.along);
+  if (shape.empty() || shape.back() % along != 0) {
+    throw Error(
+        fmt::format("--layout {}: an axis of {}, and blocks of {}, each along an axis of "
+                    "its own, do not divide it",
+                    rule.layout->name, shape.empty() ? 1 : shape.back(), along));
+  }
+  out.back() = shape.back() / along;
+  out.push_back(packs_nibbles(format) ? along / 2 : along);
+  return out;
+}
+
 /// The parts of a tensor, whose bytes are made only where it, or each of its stack, is given.
 std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& info,
                                 const BlockView& view, std::span<const BlockTensor> made) {
@@ -143,7 +162,7 @@ std::vector<BlockPart> parts_of(const BlockFileRule& rule, const TensorInfo& inf
   for (const BlockTensor& one : made) append(out.back().bytes, bytes_of_scales(rule, one));
   out.push_back(
       {{part_name(layout.elements, info.name), written_dtype(layout, dtype_of_codes(format)),
-        shape_of_codes(format, info.shape)}});
+        shape_of_codes(rule, info.shape)}});
   if (stack) codes.erase(codes.begin());
   for (const BlockTensor& one : made) {
     append(out.back().bytes, bytes_of_codes(format, codes, one.codes));
@@ -162,6 +181,7 @@ void check_axis(const BlockFileRule& rule, std::size_t axes) {
 BlockView view_of(const BlockFileRule& rule, const TensorFile& file, const TensorInfo& info) {
   try {
     check_axis(rule, info.shape.size());
+    if (rule.layout != nullptr) static_cast<void>(shape_of_codes(rule, info.shape));
     const BlockFormat& f = rule.format.format;
     const bool rows = rule.layout != nullptr && rule.layout->as_rows && f.shape.rows > 1;
     BlockView view = is_stack(rule, info) ? block_view_of_each(f, info.shape, rule.axis)

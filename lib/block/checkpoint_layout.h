@@ -39,6 +39,7 @@ struct CheckpointLayout {
   std::string_view as_bytes{};  ///< dtypes that it writes as U8
   std::string_view rules{};     ///< its scale rules, of which the first that fits is meant
   bool as_rows = false;         ///< blocks of several rows lie in all axes but the last as one
+  bool block_axis = false;      ///< the codes of a block have an axis of their own, the last
   /// Ends of names of tensors that its files have beside these, and that are not read.
   std::string_view unread{};
   std::string_view source{};

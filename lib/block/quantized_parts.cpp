@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "emulate/project.h"
 #include "lib/range/element_index.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
@@ -127,7 +128,9 @@ StoredArray stored_array(const TensorFile& file, std::size_t index) {
 std::vector<std::uint32_t> stored_numbers(const TensorFile& file, std::size_t index,
                                           std::size_t most) {
   const TensorInfo& info = file.tensors()[index];
-  if ((info.elements != 1 && info.elements != most) || info.dtype.name != "F32") {
+  // Narrower numbers are numbers of binary32, too.
+  const bool is_narrow = info.dtype.kind == DtypeKind::floating && info.dtype.bits == 16;
+  if ((info.elements != 1 && info.elements != most) || (info.dtype.name != "F32" && !is_narrow)) {
     throw error_in(file.path(),
                    fmt::format("{}: {} {}, where the scale of a tensor is one number in F32",
                                info.name.empty() ? "the array" : printable(info.name, 60),
@@ -137,6 +140,15 @@ std::vector<std::uint32_t> stored_numbers(const TensorFile& file, std::size_t in
   }
   const StoredArray stored = stored_array(file, index);
   std::vector<std::uint32_t> out(info.elements);
+  if (is_narrow) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, &stored.bytes[2 * i], sizeof bits);
+      out[i] =
+          static_cast<std::uint32_t>(convert(bits, *find_format(info.dtype.format), binary32).bits);
+    }
+    return out;
+  }
   std::memcpy(out.data(), stored.bytes.data(), stored.bytes.size());
   return out;
 }

@@ -299,6 +299,11 @@ int run_quantize_blocks(const QuantizeArguments& a) {
     copied = tensors_to_copy(*file, keep_chosen(chosen, *file, a.globs));
     chosen.left_out = copied.left_out;
   }
+  const auto may_be_stack = [&](std::size_t i) { return file->tensors()[i].shape.size() > 2; };
+  if (rule.stack && std::ranges::none_of(chosen.indices, may_be_stack)) {
+    throw error_in(file->path(), "no tensor of 3 axes or more, as --stack takes apart",
+                   "leave it out");
+  }
   ProgressLine line;
   const std::uint64_t bytes = chosen.bytes * static_cast<std::uint64_t>(readings(rule));
   const std::vector<BlockCounts> counts = quantize_block_file(

@@ -11,11 +11,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <span>
 
 #include "lib/block/block_file.h"
 #include "lib/block/block_view.h"
+#include "lib/io/array_file.h"
 #include "lib/io/opened_tensor.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
@@ -36,21 +38,40 @@ bool may_scale(float scale, std::span<const float> x) {
 
 std::vector<std::uint32_t> given_scales_of_tensor(const std::string& text, std::span<const float> x,
                                                   std::size_t most) {
+  const auto check = [&](float value, const std::string& told) {
+    if (may_scale(value, x)) return;
+    throw Error("the scale of the tensor: " + told +
+                " is no scale of these numbers; give a finite one above 0");
+  };
   float value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) {
-    if (!may_scale(value, x)) {
-      throw Error("the scale of the tensor: " + text +
-                  " is no scale of these numbers; give a finite one above 0");
-    }
+    check(value, text);
     return {std::bit_cast<std::uint32_t>(value)};
   }
+  std::error_code ignored;
+  if (NamedArrays::find(text) == nullptr && !std::filesystem::exists(file_of(text), ignored)) {
+    throw Error(
+        fmt::format("the scale of the tensor: '{}' is no number of binary32, and no file "
+                    "has this name; give one of them",
+                    printable(text, 60)));
+  }
   const OpenedTensor opened = open_tensor(text);
-  return stored_numbers(*opened.file, opened.index, most);
+  const std::vector<std::uint32_t> out = stored_numbers(*opened.file, opened.index, most);
+  for (const std::uint32_t bits : out) {
+    const auto one = std::bit_cast<float>(bits);
+    check(one, fmt::format("{:g} in {}", one, printable(text, longest_path)));
+  }
+  return out;
 }
 
-Quantized numbers_given(const TensorFile& file, std::size_t index) {
+Quantized numbers_given(const TensorFile& file, std::size_t index, const OpenOptions& options) {
   const TensorInfo& info = file.tensors()[index];
+  if (options.dtype && options.dtype->name != info.dtype.name) {
+    throw error_in(file.path(),
+                   fmt::format("its numbers are {}, whatever dtype is given", info.dtype.name),
+                   "leave the dtype out");
+  }
   if (info.dtype.kind != DtypeKind::floating) {
     throw error_in(file.path(), fmt::format("dtype {}, no floating-point numbers", info.dtype.name),
                    "give what was quantized, or say by --dtype what raw bytes hold");
@@ -64,6 +85,15 @@ Quantized numbers_given(const TensorFile& file, std::size_t index) {
           .scales = {}};
 }
 
+/// Gives codes of which each block has an axis of its own, as gpt-oss has them, the axes of x.
+void join_blocks(StoredArray& codes, const std::vector<std::uint64_t>& shape) {
+  const std::size_t axes = codes.shape.size();
+  if (axes != shape.size() + 1 || axes < 2 || codes.shape[axes - 1] < 2) return;
+  const std::uint64_t last = codes.shape[axes - 1];
+  codes.shape.pop_back();
+  codes.shape.back() *= last;
+}
+
 /// What a tensor became, with the scale of it, or of each in a stack.
 struct GivenParts {
   Quantized x;
@@ -73,6 +103,7 @@ struct GivenParts {
 GivenParts with_parts(Quantized&& x, const TensorFile& file, const QuantizedParts& parts) {
   GivenParts out{std::move(x)};
   out.x.codes = stored_array(file, parts.codes);
+  join_blocks(out.x.codes, out.x.shape);
   out.x.scales = stored_array(file, parts.scales);
   if (parts.tensor) {
     out.tensors = stored_numbers(file, *parts.tensor, tensors_in_stack(out.x.shape));
@@ -97,10 +128,9 @@ StoredArray slice_of(const StoredArray& all, std::size_t i, std::size_t n, std::
 }
 
 /// Gives the tensor, or each of a stack.
-void take_each(const ScaleFiles& files, GivenParts&& given,
-               const std::function<void(Quantized&&)>& take) {
+void take_each(bool stack, GivenParts&& given, const std::function<void(Quantized&&)>& take) {
   Quantized& x = given.x;
-  const bool is_stack = files.stack && x.shape.size() > 2;
+  const bool is_stack = stack && x.shape.size() > 2;
   if (!is_stack && given.tensors.size() < 2) {
     if (!given.tensors.empty()) x.tensor = given.tensors[0];
     take(std::move(x));
@@ -168,6 +198,8 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
   const std::string b_name =
       files.b.size() > b_path.size() ? files.b.substr(b_path.size() + 1) : std::string();
   const auto b = open_tensor_file(b_path);
+  const auto told = b->metadata().find("binade.stack");
+  const bool stack = files.stack || (told != b->metadata().end() && told->second == "yes");
   const TensorPlaces places = tensor_places(*b);
   const std::vector<std::string> names = quantized_names(*b, places);
   const std::string a_path = file_of(files.a);
@@ -188,9 +220,9 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
       throw no_parts(b_path, wanted.empty() ? "a tensor without a name" : printable(wanted, 60),
                      names);
     }
-    Quantized x = numbers_given(*given.file, given.index);
+    Quantized x = numbers_given(*given.file, given.index, options);
     check_stack(files, x);
-    take_each(files, with_parts(std::move(x), *b, *parts), take);
+    take_each(stack, with_parts(std::move(x), *b, *parts), take);
     const bool is_named = files.a.size() > a_path.size() || !b_name.empty();
     return is_named ? std::vector<std::string>() : unread_parts(*b);
   }
@@ -209,7 +241,7 @@ std::vector<std::string> each_of_file(const ScaleFiles& files, const OpenOptions
       empty.insert(info.name);
       continue;
     }
-    take_each(files, with_parts(numbers_given(*a, i), *b, *parts), take);
+    take_each(stack, with_parts(numbers_given(*a, i, options), *b, *parts), take);
     held.insert(info.name);
   }
   if (held.empty()) {
@@ -234,7 +266,7 @@ std::vector<std::string> each_quantized(const ScaleFiles& files,
                                                          : parse_dtype(files.dtype)};
   if (!files.b.empty()) return each_of_file(files, options, take);
   const OpenedTensor given = open_tensor(files.a, options);
-  Quantized x = numbers_given(*given.file, given.index);
+  Quantized x = numbers_given(*given.file, given.index, options);
   check_stack(files, x);
   // Raw bytes are taken as what they are: which format they are of is what is found out.
   const OpenOptions raw{.dtype = find_dtype("U8")};
@@ -243,13 +275,14 @@ std::vector<std::string> each_quantized(const ScaleFiles& files,
     return stored_array(*opened.file, opened.index);
   };
   x.codes = stored(files.codes);
+  join_blocks(x.codes, x.shape);
   x.scales = stored(files.scales);
   GivenParts all{std::move(x)};
   if (!files.tensor_scale.empty()) {
     all.tensors =
         given_scales_of_tensor(files.tensor_scale, all.x.x, tensors_in_stack(all.x.shape));
   }
-  take_each(files, std::move(all), take);
+  take_each(files.stack, std::move(all), take);
   return {};
 }
 

@@ -6,16 +6,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <utility>
 
-#include "lib/number/encoding_text.h"
-#include "lib/scales/part_amaxes.h"
 #include "lib/scales/scale_text.h"
 #include "lib/scales/suspected_codes.h"
 #include "lib/scales/suspected_rows.h"
 #include "lib/scales/suspected_scales.h"
+#include "lib/scales/told_of_nearest.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
 
@@ -29,20 +27,6 @@ void keep_best(std::vector<Suspect>& all, std::size_t most, const auto& share) {
   std::ranges::stable_sort(all,
                            [&](const Suspect& a, const Suspect& b) { return share(a) > share(b); });
   if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
-}
-
-/// Adds a hypothesis that leaves a quarter at most of what `base` leaves unequal, unless a better
-/// one is there that leaves nothing. Returns whether it was added.
-bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
-  const auto is_enough = [&](const ScaleHypothesis& other) {
-    return other.part == x.part &&
-           (other.equal == other.of || other.words == x.words || other.equal == x.equal);
-  };
-  // Half of the scales, or of codes in bytes, may be equal by chance.
-  if (x.equal <= base || 4 * (x.of - x.equal) > x.of - base) return false;
-  if (std::ranges::any_of(finding.hypotheses, is_enough)) return false;
-  finding.hypotheses.push_back(x);
-  return true;
 }
 
 constexpr std::size_t most_told = 2;
@@ -93,134 +77,22 @@ std::vector<std::size_t> readings_to_try(std::span<const ReadingEvidence> eviden
   return out;
 }
 
-std::vector<std::string_view> names_of_rules(const ScaleRuleFit& fit) {
-  std::vector<std::string_view> out;
-  for (const NamedScaleRule* rule : fit.rules) out.push_back(rule->name);
-  return out;
-}
-
-/// Tells of a scale of the tensor that is a rule's in another form than names say, or that is not
-/// the one under which scales and codes are the rule's.
-void tell_other_form(const Quantized& given, ScaleFinding& finding) {
-  for (const ScaleRuleFit& fit : finding.nearest) {
-    if (!fit.scales.is_whole() || fit.tensor.fit != TensorScaleFit::imagined) continue;
-    const std::optional<TensorScalePart> part = part_that_is(fit.tensor.scale, *given.tensor);
-    if (!part && fit.elements.is_whole()) {
-      const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
-      const TensorScalePart named =
-          given.layouts.empty() ? TensorScalePart::decode : given.layouts[0]->part;
-      const TensorScale stored =
-          scale_of_part(work.steps(*fit.rule), work.format(), named, *given.tensor);
-      tell(finding,
-           {fmt::format("{}: scales and codes are as by the tensor's amax, and the stored scale of "
-                        "the tensor is of an amax that is {}",
-                        listed(names_of_rules(fit)),
-                        amax_words(work, work.steps(*fit.rule), stored.amax)),
-            ExplainedPart::tensor_scale, 1, 1, "tensor_scale_factor", fit.reading, fit.order,
-            fit.rule},
-           0);
-    }
-    if (!part || given.layouts.empty()) continue;
-    tell(finding,
-         {fmt::format("{}: the scale of the tensor is {}, where by the names of {} it is {}",
-                      fit.rule->name, part_words(*part), given.layouts[0]->name,
-                      part_words(given.layouts[0]->part)),
-          ExplainedPart::tensor_scale, 1, 1, "tensor_scale_form", fit.reading, fit.order, fit.rule},
-         0);
-  }
-}
-
-/// "12 scales of NaN, FFC00000 stored where 7FC00000 is expected".
-std::string nans_text(std::uint64_t n, std::string_view what, std::uint32_t stored,
-                      std::uint32_t expected, const Format& format) {
-  return fmt::format(
-      "equal but for the bits of NaNs: of {} {}{}, the first {} stored where {} is "
-      "expected",
-      grouped(n), what, n == 1 ? "" : "s", hexadecimal(stored, format),
-      hexadecimal(expected, format));
-}
-
-/// Tells of rules that explain all but which NaN a NaN is: each machine has its own.
-void tell_nans(const Quantized& given, ScaleFinding& finding) {
-  for (const ScaleRuleFit& fit : finding.nearest) {
-    const bool scales = fit.scales.is_whole_but_nans(), codes = fit.elements.is_whole_but_nans();
-    if ((!scales && !codes) || fit.tensor.fit == TensorScaleFit::imagined) continue;
-    const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
-    const auto add = [&](ExplainedPart part, const ScaleAgreement& all, const std::string& words) {
-      tell(finding,
-           {fmt::format("{}: {} ({})", listed(names_of_rules(fit)), words,
-                        reading_words(work, fit.order)),
-            part, all.of, all.of, "nan_bits", fit.reading, fit.order, fit.rule},
-           all.equal);
-    };
-    if (scales) {
-      add(ExplainedPart::scales, fit.scales,
-          nans_text(fit.scales.nans, "scale", fit.scale->stored, fit.scale->expected,
-                    work.format().scale));
-    }
-    if (codes) {
-      add(ExplainedPart::codes, fit.elements,
-          nans_text(fit.elements.nans, "code", fit.element->stored, fit.element->expected,
-                    work.format().element));
-    }
-  }
-}
-
-/// How many stored scales have the code that most have: so many a rule may give without a block.
-std::uint64_t most_of_one(const std::vector<std::uint32_t>& codes) {
-  std::map<std::uint32_t, std::uint64_t> counts;
-  std::uint64_t out = 0;
-  for (const std::uint32_t code : codes) out = std::max(out, ++counts[code]);
-  return out;
-}
-
-std::vector<std::uint32_t> codes_of_scales(const Quantized& given, const ScaleReading& reading,
-                                           std::size_t order) {
-  return stored_scales(given, reading, reading.orders[order]).codes;
-}
-
-/// Tells of scales that are all the same, where those of the nearest rule are not.
-void tell_constant(const Quantized& given, ScaleFinding& finding) {
-  if (finding.nearest.empty()) return;
-  const ScaleRuleFit& fit = finding.nearest[0];
-  const ScaleReading& reading = finding.readings[fit.reading];
-  const std::vector<std::uint32_t> codes = codes_of_scales(given, reading, fit.order);
-  constexpr std::size_t least = 8;
-  if (codes.size() < least || most_of_one(codes) < codes.size()) return;
-  const ReadingWork work(given, reading, NumbersTaken::as_given);
-  const ScaleRule steps = work.steps(*fit.rule);
-  if (most_of_one(work.scales(steps, fit.tensor.scale).codes) == codes.size()) return;
-  const Format& scale = reading.format.format.scale;
-  const bool is_usual =
-      codes[0] == 0 || codes[0] == convert(block_steps::one, binary32, scale).bits;
-  const bool is_of_tensor =
-      block_scale(steps, work.format(), work.amax(steps), fit.tensor.scale).code == codes[0];
-  tell(
-      finding,
-      {fmt::format("every scale is {}, whatever its block{} ({})", scale_number(codes[0], scale),
-                   is_usual       ? ", as if none had been written"
-                   : is_of_tensor ? fmt::format(": that of the tensor's amax by {}", fit.rule->name)
-                                  : std::string(),
-                   reading_words(work, fit.order)),
-       ExplainedPart::scales, codes.size(), codes.size(), "constant", fit.reading, fit.order,
-       fit.rule},
-      std::min<std::uint64_t>(fit.scales.equal, codes.size() - 1));
-}
-
 /// The order of scales, and the rule, that are told of a reading before others.
 struct ReadingFirst {
   std::size_t order = 0;
-  const NamedScaleRule* rule = nullptr;
+  ScalesFirst scales = {};
 };
 
 ReadingFirst first_of_reading(const ScaleFinding& finding,
                               const std::optional<SuspectedRule>& suspected,
                               std::span<const ReadingEvidence> evidence, std::size_t reading) {
-  if (suspected && suspected->reading == reading) return {suspected->order, suspected->rule};
-  ReadingFirst out{evidence[reading].order, nullptr};
+  if (suspected && suspected->reading == reading) {
+    return {suspected->order, {suspected->rule, suspected->tensor}};
+  }
+  ReadingFirst out{.order = evidence[reading].order};
   for (const ScaleRuleFit& fit : finding.nearest) {
     if (fit.reading != reading) continue;
-    out.rule = fit.rule;
+    out.scales.rule = fit.rule;
     // Without codes that speak for an order, the scales do.
     if (evidence[reading].codes == 0) out.order = fit.order;
     break;
@@ -238,7 +110,8 @@ struct NumbersChange {
 };
 
 /// The changes of numbers under which codes are tried, that of suspected scales first.
-std::vector<NumbersChange> changes_to_try(std::span<const SuspectedScales> scales,
+std::vector<NumbersChange> changes_to_try(const Quantized& given,
+                                          std::span<const SuspectedScales> scales,
                                           const std::optional<SuspectedRule>& first,
                                           std::size_t reading) {
   std::vector<NumbersChange> out;
@@ -250,7 +123,12 @@ std::vector<NumbersChange> changes_to_try(std::span<const SuspectedScales> scale
                           x.order == first->order && 10 * x.scales.equal >= 9 * x.scales.of;
     if (is_first) add({x.taken, x.rows});
   }
-  for (const NumbersTaken taken : ways_of_numbers) add({taken, {}});
+  // Codes of zeros and of numbers above have no signs.
+  const bool has_signs = std::ranges::any_of(
+      given.codes.bytes, [](std::byte x) { return (x & std::byte{0x80}) != std::byte{0}; });
+  for (const NumbersTaken taken : ways_of_numbers(given.x)) {
+    if (taken != NumbersTaken::positive || !has_signs) add({taken, {}});
+  }
   // Codes alone may be moved by a row.
   for (const std::int64_t by : {1, -1}) {
     add({NumbersTaken::as_given, {.by = by, .words = moved_words(by)}});
@@ -261,6 +139,8 @@ std::vector<NumbersChange> changes_to_try(std::span<const SuspectedScales> scale
 /// Whether codes are so unlike those that were tried that they may be of other numbers.
 bool may_be_moved(const NumbersChange& change, const Quantized& given,
                   std::span<const SuspectedCodes> told) {
+  // Rows that are known by their codes need no more.
+  if (change.rows.from != nullptr || change.rows.columns != nullptr) return true;
   if (change.taken != NumbersTaken::as_given || told.empty()) return true;
   const auto zeros = static_cast<std::uint64_t>(std::ranges::count(given.x, 0.0F));
   return std::ranges::all_of(told, [&](const SuspectedCodes& x) {
@@ -283,7 +163,7 @@ std::vector<bool> unequal_under(const Quantized& given, const ScaleFinding& find
   const ReadingWork work(given, finding.readings[x.reading], x.taken, x.rows);
   std::uint64_t tried = 0;
   std::vector<SuspectedCodes> none;
-  const CodeSuspicions suspicions(work, x.reading, x.order, x.taken, x.rows, x.of.rule, tried,
+  const CodeSuspicions suspicions(work, x.reading, x.order, x.taken, x.rows, {x.of.rule, {}}, tried,
                                   none);
   std::vector<std::uint8_t> marks(given.x.size());
   suspicions.count_all(x, &marks);
@@ -305,45 +185,6 @@ void add_other_blocks(const ScaleFinding& finding, std::vector<std::size_t>& rea
     readings.push_back(i);
     ++added;
   }
-}
-
-/// "nvfp4 along axis 1", "fp8_row along axis 1 of the transpose".
-std::string blocks_text(const ScaleReading& x) {
-  return fmt::format("{} along axis {}{}", x.format.name, x.axis,
-                     x.transposed ? " of the transpose" : "");
-}
-
-/// Tells of scales that are a rule's of other blocks than those of which codes are.
-void tell_other_blocks(const Quantized& given, std::span<const ScaleRuleFit> all,
-                       const SuspectedCodes& codes, ScaleFinding& finding) {
-  constexpr std::size_t least = 8;
-  const auto is_scales = [](const ScaleHypothesis& x) { return x.part == ExplainedPart::scales; };
-  if (codes.elements.share() < 0.9 || std::ranges::any_of(finding.hypotheses, is_scales)) return;
-  const auto speaks = [](const ScaleRuleFit& x) { return x.speaks() > 0.9; };
-  const auto is_own = [&](const ScaleRuleFit& x) {
-    return x.reading == codes.reading && speaks(x);
-  };
-  if (std::ranges::any_of(all, is_own)) return;
-  const auto other = std::ranges::find_if(all, speaks);
-  if (other == all.end() || other->scales.of < least) return;
-  const ReadingWork work(given, finding.readings[other->reading], NumbersTaken::as_given);
-  std::vector<std::string_view> names;
-  for (const ScaleRuleFit& x : all) {
-    if (x.reading == other->reading && x.order == other->order && x.scales == other->scales) {
-      names.push_back(x.rule->name);
-    }
-  }
-  constexpr std::size_t most_named = 4;
-  const bool are_more = names.size() > most_named;
-  names.resize(std::min(names.size(), most_named));
-  tell(finding,
-       {fmt::format("{}{}: the scales are of {}, {}, the codes of {}", listed(names),
-                    are_more ? " …" : "", blocks_text(work.reading()),
-                    order_text(work.reading().orders[other->order]),
-                    blocks_text(finding.readings[codes.reading])),
-        ExplainedPart::scales, other->scales.equal, other->scales.of, "other_blocks",
-        other->reading, other->order, other->rule},
-       most_of_one(codes_of_scales(given, work.reading(), other->order)));
 }
 
 /// The rules under which a suspicion gives the same, that of x first.
@@ -378,6 +219,8 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   for (std::size_t i = 0; !are_whole && i < finding.readings.size(); ++i) {
     try_scales_of(given, finding.readings[i], i, scales);
   }
+  // Numbers that something gives are plainer than factors that are measured.
+  std::ranges::stable_partition(scales, [](const SuspectedScales& x) { return !x.is_measured; });
   keep_best(scales, 12,
             [&](const SuspectedScales& x) { return x.speaks() + evidence[x.reading].codes; });
   std::uint64_t codes_equal = 0;
@@ -405,6 +248,15 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     if (first && (first->reading != x.reading || first->order != x.order)) continue;
     if (first && (is_explained_enough(finding) || !explains_rest(left_unequal, x.unequal)))
       continue;
+    // What a rule gives without a change needs none, whatever blocks its scales are of.
+    const auto needs_none = [&](const ScaleRuleFit& fit) {
+      const bool is_its = fit.reading == x.reading && fit.order == x.order;
+      const bool is_of_others =
+          fit.speaks() > 0.9 && evidence[fit.reading].codes >= evidence[x.reading].codes - chance;
+      return fit.tensor.fit != TensorScaleFit::imagined && fit.speaks() >= x.speaks() &&
+             (is_its || is_of_others);
+    };
+    if (std::ranges::any_of(all, needs_none)) continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
         fmt::format("{}: {} ({})", names_of_same(scales, x), x.words, reading_words(work, x.order));
@@ -413,7 +265,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
                                x.reading, x.order, x.rule, x.factor},
                               std::min(scales_equal(x.reading, x.order, x.scales), x.scales.of));
     if (is_told && !first) {
-      first = {x.reading, x.order, x.rule};
+      first = {x.reading, x.order, x.rule, x.tensor.scale};
       left_unequal = x.unequal;
     }
   }
@@ -432,10 +284,10 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     const bool is_other = n >= plain_readings;
     if (says_nothing) break;  // any way of making codes that gives this one would fit
     const ReadingFirst of = first_of_reading(finding, first, evidence, i);
-    std::vector<NumbersChange> changes = changes_to_try(scales, first, i);
-    if (of.rule != nullptr && !is_other && !is_found()) {
+    std::vector<NumbersChange> changes = changes_to_try(given, scales, first, i);
+    if (of.scales.rule != nullptr && !is_other && !is_found()) {
       const ReadingWork work(given, finding.readings[i], NumbersTaken::as_given);
-      auto rows = rows_of_codes(work, *of.rule);
+      auto rows = rows_of_codes(work, *of.scales.rule);
       if (rows) changes.push_back({NumbersTaken::as_given, std::move(*rows)});
     }
     for (const NumbersChange& change : changes) {
@@ -443,7 +295,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
       if (is_other && !change.is_plain()) continue;
       const ReadingWork work(given, finding.readings[i], change.taken, change.rows);
       std::vector<SuspectedCodes> codes;
-      const CodeSuspicions suspicions(work, i, of.order, change.taken, change.rows, of.rule,
+      const CodeSuspicions suspicions(work, i, of.order, change.taken, change.rows, of.scales,
                                       finding.codings, codes);
       if (!is_other) suspicions.try_stored();
       suspicions.try_made(scales);
@@ -455,19 +307,21 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
       keep_best(codes, 4, share_of_codes);
       for (std::size_t best = 0; change.is_plain() && best < std::min<std::size_t>(codes.size(), 2);
            ++best) {
-        auto refined = suspicions.refined(codes[best]);
-        if (refined) codes.push_back(std::move(*refined));
+        for (auto&& changed :
+             {suspicions.refined(codes[best]), suspicions.partly_exchanged(codes[best])}) {
+          if (changed) codes.push_back(changed.value());
+        }
       }
       if (change.is_plain() && !codes.empty() && !codes[0].elements.is_whole()) {
         for (const SuspectedCodes* x : {&std::as_const(plain), &std::as_const(codes[0])}) {
           if (drawn.equal == given.x.size()) break;
-          const std::uint64_t n = suspicions.drawn_neighbours(*x);
-          if (n <= drawn.equal) continue;
+          const std::uint64_t neighbours = suspicions.drawn_neighbours(*x);
+          if (neighbours <= drawn.equal) continue;
           drawn.words =
               "each code is one of the two neighbours of its number, as stochastic rounding leaves "
               "them: " +
               x->words;
-          drawn.equal = n;
+          drawn.equal = neighbours;
           drawn.of = given.x.size();
           drawn.reading = i;
           drawn.order = of.order;
@@ -496,7 +350,9 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     if (is_told && first_codes != nullptr) break;
     if (is_told) first_codes = &x;
   }
-  if (!told.empty()) tell_other_blocks(given, all, told[0], finding);
+  if (!told.empty() && told[0].elements.share() >= 0.9) {
+    tell_other_blocks(given, all, told[0].reading, finding);
+  }
   if (drawn.equal > 0 && !told.empty() && !told[0].elements.is_whole()) {
     tell(finding, drawn, std::max(codes_equal, told[0].elements.equal));
   }

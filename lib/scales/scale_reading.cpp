@@ -265,22 +265,33 @@ constexpr auto readings_of_codes = std::to_array<CodeReading>({
      .is_packed = true},
     {.name = "sign_lowest",
      .words = "codes with their sign in the lowest bit",
+     .words_of_complement = "codes with their highest bit in the lowest place",
      .stored_as = &sign_from_lowest},
     {.name = "reversed",
      .words = "codes with their bits in reverse",
      .stored_as = &bits_in_reverse},
     {.name = "twos_complement",
      .words = "codes in two's complement, not as sign and magnitude",
+     .words_of_complement = "codes as sign and magnitude, not in two's complement",
      .stored_as = &complement_of_negative},
     {.name = "sign_inverted",
      .words = "codes with their signs inverted",
+     .words_of_complement = "codes in offset binary, each by half of their range above",
      .stored_as = &sign_inverted},
-    {.name = "sign_lost", .words = "codes without their signs", .stored_as = &sign_lost},
+    {.name = "sign_lost",
+     .words = "codes without their signs",
+     .words_of_complement = "codes without their highest bits",
+     .stored_as = &sign_lost},
 });
 
 }  // namespace
 
 const std::span<const CodeReading> code_readings = readings_of_codes;
+
+std::string_view code_words(const CodeReading& how, const BlockFormat& format) {
+  return format.twos_complement && !how.words_of_complement.empty() ? how.words_of_complement
+                                                                    : how.words;
+}
 
 std::vector<ScaleReading> scale_readings(const Quantized& given,
                                          const std::optional<NamedOrCustomBlock>& format) {

@@ -74,11 +74,16 @@ StoredScales stored_scales(const Quantized& given, const ScaleReading& reading,
 struct CodeReading {
   std::string_view name;
   std::string_view words;  ///< of what is no usual one; empty: as all stacks have it
+  /// The same of formats whose codes are in two's complement; empty: `words`.
+  std::string_view words_of_complement = {};
   NibbleOrder order = NibbleOrder::low_first;
   bool is_packed = false;  ///< for codes of 4 bits, two in a byte
   /// What is stored in the place of a code of so many bits; null: the same.
   std::uint32_t (*stored_as)(std::uint32_t code, int bits) = nullptr;
 };
+
+/// Returns what a way in which codes lie in bytes is called.
+std::string_view code_words(const CodeReading& how, const BlockFormat& format);
 
 /// The table, the usual one first.
 extern const std::span<const CodeReading> code_readings;

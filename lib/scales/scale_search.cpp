@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "lib/block/block_file.h"
+#include "lib/format/format_spec.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/scales/scale_work.h"
+#include "lib/scales/suspected_scales.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
 
@@ -320,6 +322,45 @@ std::string wanted_text(const NamedOrCustomBlock& format, const std::vector<std:
   return out;
 }
 
+/// Of codes of 4 or 6 bits, a byte each, one that has more, if without it something would fit; else
+/// nothing.
+std::string wide_code_text(const Quantized& given,
+                           const std::optional<NamedOrCustomBlock>& format) {
+  const std::vector<std::uint64_t>& shape = given.codes.shape;
+  for (const int bits : {4, 6}) {
+    Quantized narrow = given;
+    std::optional<std::size_t> first;
+    std::size_t wide = 0;
+    for (std::size_t i = 0; i < narrow.codes.bytes.size(); ++i) {
+      const std::byte kept = narrow.codes.bytes[i] & std::byte((1 << bits) - 1);
+      if (kept != narrow.codes.bytes[i] && wide++ == 0) first = i;
+      narrow.codes.bytes[i] = kept;
+    }
+    const std::vector<ScaleReading> readings = scale_readings(narrow, format);
+    // Where many have more, codes are of another format.
+    if (!first || readings.empty() || shape.empty() || 8 * wide > narrow.codes.bytes.size()) {
+      continue;
+    }
+    std::vector<std::uint64_t> place(shape.size());
+    std::uint64_t rest = *first;
+    for (std::size_t i = shape.size(); i-- > 0; rest /= shape[i]) place[i] = rest % shape[i];
+    return fmt::format("the code {:02X} at {} is above {:02X}, the last of {} bits, as {} has them",
+                       std::to_integer<int>(given.codes.bytes[*first]), shape_text(place),
+                       (1 << bits) - 1, bits, readings[0].format.name);
+  }
+  return "";
+}
+
+/// Throws Error if something would fit but for a code that has too many bits.
+void throw_if_code_is_wide(const Quantized& given,
+                           const std::optional<NamedOrCustomBlock>& format) {
+  if (given.codes.dtype.kind != DtypeKind::integer || given.codes.dtype.bits != 8) return;
+  const std::string wide = wide_code_text(given, format);
+  if (wide.empty()) return;
+  throw Error(fmt::format("{}: {}; mend it, or give codes of 8 bits with their scales",
+                          given.name.empty() ? "the arrays" : printable(given.name, 60), wide));
+}
+
 Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBlock>& format) {
   const auto told = [](const StoredArray& x) {
     return fmt::format("{} {}", x.dtype.name, shape_text(x.shape));
@@ -337,6 +378,53 @@ Error nothing_fits(const Quantized& given, const std::optional<NamedOrCustomBloc
       given.name.empty() ? "the arrays" : printable(given.name, 60), shape_text(given.shape),
       told(given.codes), told(given.scales),
       format ? "no blocks of " + format->name : "no block format that is known", remedy));
+}
+
+/// Tells of codes and scales that a rule explains if their bits are taken as another format's than
+/// their dtypes say. Returns whether there is one.
+bool tell_other_dtype(const Quantized& given, const std::optional<NamedOrCustomBlock>& format,
+                      ScaleFinding& finding) {
+  const auto is_named = [](const StoredArray& x) {
+    return x.dtype.kind == DtypeKind::floating && x.dtype.bits == 8;
+  };
+  if (!is_named(given.codes) && !is_named(given.scales)) return false;
+  Quantized bits = given;
+  for (StoredArray* x : {&bits.codes, &bits.scales}) {
+    if (is_named(*x)) x->dtype = *find_dtype("U8");
+  }
+  for (const ScaleReading& reading : scale_readings(bits, format)) {
+    ScaleFinding one{.readings = {reading}};
+    std::vector<ScaleRuleFit> all;
+    add_scale_fits(ReadingWork(bits, reading, NumbersTaken::as_given), 0, one, all);
+    if (one.explaining.empty()) continue;
+    const BlockFormat& f = reading.format.format;
+    std::string words;
+    const auto add = [&](std::string_view what, const StoredArray& x, const Format& is) {
+      if (!is_named(x) || *find_format(x.dtype.format) == is ||
+          (is == ue4m3 && *find_format(x.dtype.format) == e4m3)) {
+        return;
+      }
+      words += fmt::format("{}{} of {}, though their dtype is {}", words.empty() ? "" : ", ", what,
+                           format_name(is), x.dtype.name);
+    };
+    add("codes", given.codes, f.element);
+    add("scales", given.scales, f.scale);
+    if (words.empty()) continue;
+    const ScaleRuleFit& fit = one.explaining[0];
+    const ReadingWork work(bits, reading, NumbersTaken::as_given);
+    finding.readings.push_back(reading);
+    finding.hypotheses.push_back(
+        {.words = fmt::format("{}: {} ({})", fit.rule->name, words, reading_words(work, fit.order)),
+         .part = ExplainedPart::codes,
+         .equal = fit.elements.equal,
+         .of = fit.elements.of,
+         .kind = "other_dtype",
+         .reading = finding.readings.size() - 1,
+         .order = fit.order,
+         .rule = fit.rule});
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -357,6 +445,7 @@ ScaleFinding identify_scales(const Quantized& given,
     add_scale_fits(work, i, out, all);
   }
   if (out.rules == 0) {
+    throw_if_code_is_wide(given, format);
     throw_if_tensor_scale_is_idle(given, format);
     throw nothing_fits(given, format);
   }
@@ -371,7 +460,7 @@ ScaleFinding identify_scales(const Quantized& given,
   }
   if (!evidence.empty()) put_best_reading_first(all, evidence);
   add_nearest(given, all, show, {}, out);
-  if (!out.explaining.empty()) return out;
+  if (!out.explaining.empty() || tell_other_dtype(given, format, out)) return out;
   const std::optional<SuspectedRule> suspected = add_scale_hypotheses(given, evidence, all, out);
   if (!suspected) return out;
   // The rule that is suspected is told first, whatever of it is equal as it stands.

@@ -16,7 +16,7 @@
 #include "lib/number/spread_places.h"
 #include "lib/parallel/parallel.h"
 #include "lib/range/quantize_stream.h"
-#include "lib/scales/part_amaxes.h"
+#include "lib/scales/other_amaxes.h"
 
 namespace binade {
 namespace {
@@ -41,8 +41,11 @@ std::vector<float> moved_rows(std::span<const float> x, const BlockView& view,
     const std::size_t at = rows.from != nullptr
                                ? (*rows.from)[line]
                                : line - line % view.lines + static_cast<std::size_t>(from);
-    std::ranges::copy(x.subspan(at * view.length, view.length),
-                      out.begin() + static_cast<std::ptrdiff_t>(line * view.length));
+    const auto row = x.subspan(at * view.length, view.length);
+    float* const to = &out[line * view.length];
+    for (std::size_t i = 0; i < view.length; ++i) {
+      to[i] = row[rows.columns != nullptr ? (*rows.columns)[i] : i];
+    }
   }
   return out;
 }
@@ -60,12 +63,6 @@ std::string apart_text(std::uint32_t expected, std::uint32_t stored) {
   if (ulps <= 64) return fmt::format("{} ulp{} from it", ulps, ulps == 1 ? "" : "s");
   return fmt::format("{:.6g} times it",
                      static_cast<double>(number_of_bits(stored)) / number_of_bits(expected));
-}
-
-std::uint32_t part_of(const TensorScale& scale, TensorScalePart part) {
-  return part == TensorScalePart::decode   ? scale.decode
-         : part == TensorScalePart::encode ? scale.encode
-                                           : scale.amax;
 }
 
 constexpr std::array<TensorScalePart, 3> parts_of_tensor_scale{
@@ -126,12 +123,17 @@ ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, Nu
                          const RowsMoved& rows)
     : given_(&given),
       reading_(&reading),
-      input_(taken == NumbersTaken::as_given      ? *find_format(given.dtype.format)
+      input_(taken == NumbersTaken::as_given || taken == NumbersTaken::positive
+                 ? *find_format(given.dtype.format)
              : taken == NumbersTaken::as_binary16 ? binary16
                                                   : bfloat16),
       x_(given.x),
       pieces_(block_pieces(reading.view)) {
-  if (taken != NumbersTaken::as_given) {
+  if (taken == NumbersTaken::positive) {
+    turned_.assign(x_.begin(), x_.end());
+    for (float& one : turned_) one = one < 0 ? 0 : one;
+    x_ = turned_;
+  } else if (taken != NumbersTaken::as_given) {
     turned_ = narrowed_numbers(
         x_, input_,
         taken == NumbersTaken::cut_to_bfloat16 ? Rounding::toward_zero : Rounding::ties_to_even);
@@ -145,6 +147,15 @@ ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, Nu
     turned_ = moved_rows(x_, reading.view, rows);
     x_ = turned_;
   }
+}
+
+std::vector<NumbersTaken> ways_of_numbers(std::span<const float> x) {
+  std::vector<NumbersTaken> out{NumbersTaken::as_given, NumbersTaken::as_bfloat16,
+                                NumbersTaken::as_binary16, NumbersTaken::cut_to_bfloat16};
+  if (std::ranges::any_of(x, [](float one) { return one < 0; })) {
+    out.push_back(NumbersTaken::positive);
+  }
+  return out;
 }
 
 const std::vector<std::uint32_t>& ReadingWork::amaxes(const ScaleRule& rule) const {
@@ -203,14 +214,16 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
       out.push_back({scale, TensorScaleFit::imagined, TensorScalePart::decode, words});
     }
   };
-  if (stored && out[0].fit != TensorScaleFit::equal) {
+  const bool is_usable =
+      stored && *stored > 0 && *stored < infinity;  // others leave no values, or no numbers
+  if (is_usable && out[0].fit != TensorScaleFit::equal) {
     for (const TensorScalePart part : parts_of_tensor_scale) {
       const TensorScale scale = scale_of_part(rule, format, part, *stored);
       add(scale,
           fmt::format("the scale of the tensor as stored, {} ({}), that of amax {}, {}, where the "
                       "tensor's is {}",
                       short_number(*stored), part_words(part), short_number(scale.amax),
-                      amax_words(work, rule, scale.amax), short_number(own.amax)));
+                      amax_words(work, rule, part, *stored), short_number(own.amax)));
     }
   }
   const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));
@@ -236,6 +249,12 @@ TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, Tens
   return {.encode = is_decode ? over(one, stored) : stored,
           .decode = is_decode ? stored : over(one, stored),
           .amax = guess};
+}
+
+std::uint32_t part_of(const TensorScale& scale, TensorScalePart part) {
+  return part == TensorScalePart::decode   ? scale.decode
+         : part == TensorScalePart::encode ? scale.encode
+                                           : scale.amax;
 }
 
 std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored) {

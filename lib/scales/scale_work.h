@@ -21,29 +21,40 @@
 
 namespace binade {
 
-/// What the quantizer may have been given: the numbers, or these in a narrower format.
-enum class NumbersTaken : std::uint8_t { as_given, as_bfloat16, as_binary16, cut_to_bfloat16 };
+/// What the quantizer may have been given: the numbers, or these with a change.
+enum class NumbersTaken : std::uint8_t {
+  as_given,
+  as_bfloat16,
+  as_binary16,
+  cut_to_bfloat16,
+  positive,  ///< those below zero are zeros
+};
 
-constexpr std::array<NumbersTaken, 4> ways_of_numbers{
-    NumbersTaken::as_given, NumbersTaken::as_bfloat16, NumbersTaken::as_binary16,
-    NumbersTaken::cut_to_bfloat16};
+/// Returns the ways in which numbers may have been taken, as given first; those that change none
+/// of them are left out.
+std::vector<NumbersTaken> ways_of_numbers(std::span<const float> x);
 
-/// Rows of numbers that the quantizer may have had in other places.
+/// Rows, or columns, of numbers that the quantizer may have had in other places.
 struct RowsMoved {
   std::int64_t by = 0;  ///< each row of a matrix is the one so many before it
   /// Which row of all each is; null: as `by` says.
   std::shared_ptr<const std::vector<std::uint32_t>> from = {};
+  /// Which column of each row each is; null: in their places.
+  std::shared_ptr<const std::vector<std::uint32_t>> columns = {};
   std::string words =
       {};  ///< "each row is that of the numbers 1 row before"; empty: in their places
 
-  bool is_plain() const { return by == 0 && from == nullptr; }
+  bool is_plain() const { return by == 0 && from == nullptr && columns == nullptr; }
   friend bool operator==(const RowsMoved&, const RowsMoved&) = default;
 };
 
-/// The amax of a part of a tensor.
-struct PartAmax {
+/// An amax that a quantizer may have taken in the place of the tensor's.
+struct NamedAmax {
+  enum Kind : std::uint8_t { of_all, of_rows, of_columns };
+
   std::uint32_t amax = 0;
-  std::string words = {};  ///< "part 1 of 2 of the rows"
+  std::string words = {};  ///< "max(x), not max|x|", "that of part 1 of 2 of the rows"
+  Kind kind = of_all;      ///< of which numbers
 };
 
 /// The numbers of a reading with all that is found of them again and again.
@@ -62,8 +73,8 @@ class ReadingWork {
   /// Returns the amaxes of the blocks, or of the tensor, as a rule takes them.
   const std::vector<std::uint32_t>& amaxes(const ScaleRule& rule) const;
   std::uint32_t amax(const ScaleRule& rule) const;
-  /// Returns the amaxes of halves, quarters and eighths of rows and of columns.
-  const std::vector<PartAmax>& amaxes_of_parts(const ScaleRule& rule) const;
+  /// Returns numbers that are not the tensor's amax, and may stand in its place.
+  const std::vector<NamedAmax>& other_amaxes(const ScaleRule& rule) const;
   BlockQuantizer quantizer(const ScaleRule& rule, const TensorScale& tensor) const;
   BlockScales scales(const ScaleRule& rule, const TensorScale& tensor) const;
 
@@ -75,7 +86,7 @@ class ReadingWork {
   std::span<const float> x_;
   BlockPieces pieces_;
   mutable std::array<std::vector<std::uint32_t>, 2> amaxes_;
-  mutable std::array<std::vector<PartAmax>, 2> amaxes_of_parts_;
+  mutable std::array<std::vector<NamedAmax>, 2> other_amaxes_;
 };
 
 inline float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -84,6 +95,9 @@ inline float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bi
 /// `imagined` says whether those are tried, too, that a file would not have.
 std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
                                                     const NamedScaleRule& row, bool imagined);
+
+/// Returns a part of the scale of a tensor.
+std::uint32_t part_of(const TensorScale& scale, TensorScalePart part);
 
 /// Returns which part of the scale of a tensor a stored number is, if it is one.
 std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored);
@@ -168,6 +182,7 @@ std::vector<Rounding> roundings_tried();
 struct SuspectedRule {
   std::size_t reading = 0, order = 0;
   const NamedScaleRule* rule = nullptr;
+  TensorScale tensor = {};
 };
 
 /// Adds what may have happened to scales and codes that no rule explains, whose fits are `all`, to

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lib/number/spread_places.h"
-#include "lib/scales/part_amaxes.h"
+#include "lib/scales/other_amaxes.h"
 
 namespace binade {
 namespace {
@@ -180,11 +180,15 @@ class AmaxSuspicions {
     if (!work.format().tensor_scale || rule.rule.four_or_six != FourOrSix::six) return;
     const ScaleRule steps = work.steps(rule);
     for (std::size_t order = 0; order < stored.size(); ++order) {
-      // Near ones need no other.
-      const auto is_near = [&](const TensorScaleChoice& x) {
-        return sampled_scales(work, steps, x.scale, stored.subspan(order, 1)).share() >= 0.5;
-      };
-      if (std::ranges::any_of(choices, is_near)) continue;
+      // One that gives all needs no other, and one that is near none that is measured.
+      double nearest = 0;
+      bool is_stored = false;  // the one that is stored is near, which another would contradict
+      for (const TensorScaleChoice& x : choices) {
+        const ScaleAgreement its = sampled_scales(work, steps, x.scale, stored.subspan(order, 1));
+        nearest = std::max(nearest, its.share());
+        is_stored = is_stored || (&x != &choices[0] && its.share() >= 0.5);
+      }
+      if (nearest == 1 || is_stored) continue;
       const auto range = amaxes_that_fit(work, steps, stored[order].codes);
       const auto is_in = [&](std::uint32_t amax) {
         return amax >= range->least && amax <= range->most;
@@ -193,60 +197,46 @@ class AmaxSuspicions {
       if (!range || std::ranges::any_of(choices, is_tried)) continue;
       const std::uint32_t own = work.amax(steps);
       TensorScaleChoice tensor{.fit = TensorScaleFit::imagined};
-      std::uint32_t amax = range->least + (range->most - range->least) / 2;
-      double factor = number_of_bits(amax) / double{number_of_bits(own)};
-      std::string words = fmt::format(
-          "a scale of the tensor as of an amax of about {:.4g}, {:.4g} times the tensor's",
-          number_of_bits(amax), factor);
-      bool is_of_part = false;
-      for (const PartAmax& part : work.amaxes_of_parts(steps)) {
-        if (!is_in(part.amax)) continue;
-        is_of_part = true;
-        amax = part.amax;
-        words =
-            fmt::format("a scale of the tensor as of the amax of {}, {:.6g}, not of all, {:.6g}",
-                        part.words, number_of_bits(amax), number_of_bits(own));
-        break;
-      }
-      for (const NamedFactor& row : factors_of_tensor) {
-        for (const bool over : {false, true}) {
-          const double by = over ? 1 / row.factor : row.factor;
-          const auto one =
-              std::bit_cast<std::uint32_t>(static_cast<float>(number_of_bits(own) * by));
-          if (is_of_part || !is_in(one)) continue;
-          amax = one;
-          factor = by;
-          words = over ? fmt::format("a scale of the tensor that is its amax's over {}", row.words)
-                       : fmt::format("a scale of the tensor {} times its amax's", row.words);
-        }
-      }
-      tensor.scale = tensor_scale(steps, work.format(), amax);
-      tensor.words = words;
-      SuspectedScales x{reading, order, &rule, tensor, NumbersTaken::as_given, words};
+      const FoundAmax found =
+          amax_found(work, steps, {range->least + (range->most - range->least) / 2, is_in});
+      if (!found.is_number && nearest >= 0.5) continue;
+      tensor.words = fmt::format(
+          "a scale of the tensor as of an amax of {}{:.{}g}, {}, where the tensor's is {:.6g}",
+          found.is_known ? "" : "about ", number_of_bits(found.amax), found.is_known ? 6 : 4,
+          found.words, number_of_bits(own));
+      tensor.scale = tensor_scale(steps, work.format(), found.amax);
+      SuspectedScales x{reading, order, &rule, tensor, NumbersTaken::as_given, tensor.words};
       x.kind = "tensor_scale";
-      x.factor = factor;
+      x.factor = found.factor;
+      x.is_measured = !found.is_number;
       x.weight = stored[order].weight();
       kept_->keep(std::move(x), work.format().scale, work.scales(steps, tensor.scale).codes,
                   stored[order]);
     }
   }
 
-  /// One scale for all, by the amax of a part of the tensor.
-  void try_parts(const ReadingWork& work, std::size_t reading, const NamedScaleRule& rule,
-                 std::span<const StoredScales> stored) const {
+  /// One scale for all, by another number of the tensor than its amax.
+  void try_one(const ReadingWork& work, std::size_t reading, const NamedScaleRule& rule,
+               std::span<const StoredScales> stored) const {
     if (!work.format().is_of_tensor() || work.format().scale != binary32) return;
     const ScaleRule steps = work.steps(rule);
-    const std::uint32_t own = work.amax(steps);
-    for (const PartAmax& part : work.amaxes_of_parts(steps)) {
-      if (part.amax == own || part.amax == 0) continue;
-      const std::uint32_t code = block_scale(steps, work.format(), part.amax, {}).code;
-      for (std::size_t order = 0; order < stored.size(); ++order) {
-        SuspectedScales x{reading, order, &rule, {}, NumbersTaken::as_given, {}};
-        x.words = fmt::format("the scale is that of the amax of {}, {:.6g}, not of all, {:.6g}",
-                              part.words, number_of_bits(part.amax), number_of_bits(own));
-        x.kind = "amax_of_part";
-        kept_->keep(std::move(x), work.format().scale, std::array{code}, stored[order]);
-      }
+    for (std::size_t order = 0; order < stored.size(); ++order) {
+      const auto code = [&](std::uint32_t amax) {
+        return block_scale(steps, work.format(), amax, {}).code;
+      };
+      const auto is = [&](std::uint32_t amax) {
+        return held_scale(code(amax), stored[order].held) == stored[order].codes[0];
+      };
+      const std::uint32_t own = work.amax(steps);
+      const auto any = std::ranges::find_if(work.other_amaxes(steps), is, &NamedAmax::amax);
+      if (is(own) || any == work.other_amaxes(steps).end()) continue;
+      SuspectedScales x{reading, order, &rule, {}, NumbersTaken::as_given, {}};
+      x.words =
+          fmt::format("the scale is as of an amax of {:.6g}, {}, where the tensor's is {:.6g}",
+                      number_of_bits(any->amax), amax_found(work, steps, {any->amax, is}).words,
+                      number_of_bits(own));
+      x.kind = "other_amax";
+      kept_->keep(std::move(x), work.format().scale, std::array{code(any->amax)}, stored[order]);
     }
   }
 
@@ -263,7 +253,7 @@ void try_amaxes(const KeptScales& kept, const ReadingWork& work, std::size_t rea
   amaxes.try_groups(work, reading, rule, choices[0], stored);
   amaxes.try_stack(work, reading, rule, stored);
   amaxes.try_tensor(work, reading, rule, choices, stored);
-  amaxes.try_parts(work, reading, rule, stored);
+  amaxes.try_one(work, reading, rule, stored);
 }
 
 }  // namespace binade

@@ -40,9 +40,8 @@ constexpr std::array<FlushedCodes, 4> ways_of_flushing{
 }  // namespace
 
 CodeSuspicions::CodeSuspicions(const ReadingWork& work, std::size_t reading, std::size_t order,
-                               NumbersTaken taken, const RowsMoved& rows,
-                               const NamedScaleRule* first, std::uint64_t& tried,
-                               std::vector<SuspectedCodes>& out)
+                               NumbersTaken taken, const RowsMoved& rows, const ScalesFirst& first,
+                               std::uint64_t& tried, std::vector<SuspectedCodes>& out)
     : work_(&work),
       reading_(reading),
       order_(order),
@@ -64,7 +63,8 @@ std::vector<const NamedScaleRule*> CodeSuspicions::rules() const {
   for (const NamedScaleRule& rule : scale_rules) {
     if (fits(rule, work_->format())) out.push_back(&rule);
   }
-  std::ranges::stable_partition(out, [&](const NamedScaleRule* rule) { return rule == first_; });
+  std::ranges::stable_partition(out,
+                                [&](const NamedScaleRule* rule) { return rule == first_.rule; });
   return out;
 }
 
@@ -78,10 +78,12 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
                             : rounding == Rounding::ties_to_even
                                 ? ""
                                 : "codes rounded " + std::string(rounding_name(rounding)),
-                            std::string(x.how->words), between, taken_words(taken_), rows_.words});
+                            std::string(code_words(*x.how, x.to.format)), between,
+                            taken_words(taken_), rows_.words});
     x.changes = (rounding == Rounding::ties_to_even && !x.away ? 0 : 1) +
                 (x.how->words.empty() ? 0 : 1) + (between.empty() ? 0 : 1) +
-                (taken_ == NumbersTaken::as_given ? 0 : 1) + (rows_.is_plain() ? 0 : 1);
+                (taken_ == NumbersTaken::as_given ? 0 : 1) + (rows_.is_plain() ? 0 : 1) +
+                (first_.tensor && *first_.tensor != to.tensor ? 1 : 0);
     best = std::move(x);
   };
   const auto try_one = [&](Rounding rounding, const CodeReading& how) {
@@ -141,9 +143,45 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
         work_->format().scale == e8m0 ? "numbers, or their quotients," : "quotients";
     keep(std::move(x), fmt::format("{} rounded to {} before the cast", what, format_name(between)));
   }
-  best->factors = std::move(factors);
+  auto narrow = of.kind == "stored_scales" ? try_narrow_factors(factors, *best) : std::nullopt;
+  best->factors = narrow ? std::move(*narrow) : std::move(factors);
   best->of = of;
   out_->push_back(std::move(*best));
+}
+
+std::optional<std::vector<std::uint32_t>> CodeSuspicions::try_narrow_factors(
+    std::span<const std::uint32_t> factors, SuspectedCodes& best) const {
+  std::optional<std::vector<std::uint32_t>> out;
+  const bool is_plain = taken_ == NumbersTaken::as_given && rows_.is_plain();
+  if (best.elements.is_whole() || best.elements.share() < 0.5 || !is_plain ||
+      best.to.format.scale == e8m0) {
+    return out;
+  }
+  const std::uint64_t left = best.elements.of - best.elements.equal;
+  const bool inverts = divides(best.to.rule);
+  for (const Format& format : {binary32, bfloat16, binary16}) {
+    if (format == binary32 && !inverts) continue;
+    SuspectedCodes x = best;
+    x.between.reset();
+    if (inverts) x.to.rule.factor = Factor::reciprocal;
+    std::vector<std::uint32_t> narrow(factors.begin(), factors.end());
+    for (std::uint32_t& one : narrow) {
+      one = block_steps::held(format, inverts ? block_steps::over(block_steps::one, one) : one);
+    }
+    ++*tried_;
+    x.elements = codes_agree(*work_, x.to, narrow, stored_.at(x.how->order), *x.how,
+                             {.pieces = pieces_, .away = x.away});
+    if (4 * (x.elements.of - x.elements.equal) > left) continue;
+    if (out && x.elements.equal <= best.elements.equal) continue;
+    x.words = joined_words(
+        {x.words, format == binary32 ? "times a reciprocal in the place of a quotient"
+                                     : fmt::format("what numbers are multiplied by rounded to {}",
+                                                   format_name(format))});
+    ++x.changes;
+    best = std::move(x);
+    out = std::move(narrow);
+  }
+  return out;
 }
 
 void CodeSuspicions::try_stored() const {
@@ -273,6 +311,21 @@ void CodeSuspicions::try_unrounded() const {
 }
 
 void CodeSuspicions::count_all(SuspectedCodes& x, std::vector<std::uint8_t>* elements) const {
+  if (x.how_of_some != nullptr) {
+    std::vector<std::uint8_t> marks(work_->x().size());
+    for (const std::uint8_t bit : {std::uint8_t{1}, std::uint8_t{2}}) {
+      const CodeReading& how = bit == 1 ? *x.how : *x.how_of_some;
+      codes_agree(*work_, x.to, x.factors, stored_.at(how.order), how,
+                  {.elements = &marks, .bit = bit, .away = x.away});
+    }
+    x.elements.of = marks.size();
+    x.elements.equal = static_cast<std::uint64_t>(
+        std::ranges::count_if(marks, [](std::uint8_t mark) { return mark != 3; }));
+    for (std::size_t i = 0; elements != nullptr && i < marks.size(); ++i) {
+      if (marks[i] == 3) (*elements)[i] = 1;
+    }
+    return;
+  }
   x.elements = codes_agree(*work_, x.to, x.factors, stored_.at(x.how->order), *x.how,
                            {.elements = elements,
                             .between = x.between,
@@ -329,6 +382,66 @@ std::optional<SuspectedCodes> CodeSuspicions::refined(const SuspectedCodes& x) c
       one.to.attributes.tininess = way.tininess;
     });
   }
+  return out;
+}
+
+std::optional<SuspectedCodes> CodeSuspicions::partly_exchanged(const SuspectedCodes& x) const {
+  const std::uint64_t left = x.elements.of - x.elements.equal;
+  if (left == 0 || 5 * x.elements.equal < 2 * x.elements.of || x.between ||
+      !codes_are_packed(work_->given(), work_->reading()) ||
+      (x.how != &code_readings[0] && x.how != &code_readings[1])) {
+    return std::nullopt;
+  }
+  SuspectedCodes out = x;
+  out.how_of_some = x.how == &code_readings[0] ? &code_readings[1] : &code_readings[0];
+  ++*tried_;
+  count_all(out);
+  if (4 * (out.elements.of - out.elements.equal) > left) return std::nullopt;
+  // Which rows and columns have elements that the other order alone explains.
+  SuspectedCodes plain = x;
+  std::vector<std::uint8_t> marks(work_->x().size());
+  count_all(plain, &marks);
+  const std::size_t length = work_->reading().view.length, rows = marks.size() / length;
+  struct Extents {
+    std::size_t first, last, found;
+  };
+  const auto extent = [&](std::size_t n, const auto& has) {
+    Extents its{n, 0, 0};
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!has(i)) continue;
+      its = {std::min(its.first, i), i, its.found + 1};
+    }
+    return its;
+  };
+  const auto words = [](std::string_view what, const Extents& its, std::size_t of) {
+    const bool are_neighbours = 10 * its.found >= 9 * (its.last + 1 - its.first);
+    if (its.found == of || (are_neighbours && its.first == 0 && its.last + 1 == of)) {
+      return std::string();
+    }
+    return are_neighbours
+               ? fmt::format("{} {} to {}", what, its.first, its.last)
+               : fmt::format("{} of {} {}, the first {}", its.found, of, what, its.first);
+  };
+  const Extents of_rows = extent(rows, [&](std::size_t r) {
+    const auto row = std::span(marks).subspan(r * length, length);
+    return std::ranges::find(row, 1) != row.end();
+  });
+  const Extents of_columns = extent(length, [&](std::size_t c) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      if (marks[r * length + c] != 0) return true;
+    }
+    return false;
+  });
+  const std::string where =
+      joined_words({words("rows", of_rows, rows), words("columns", of_columns, length)});
+  out.words = joined_words(
+      {x.words, fmt::format("{} {}",
+                            x.how == &code_readings[0]
+                                ? "the first of two codes in the high half of its byte in"
+                                : "but in the low half, not the high one, in",
+                            where.empty() ? "some bytes" : where)});
+  ++out.changes;
+  out.of.kind = "codes_exchanged";
   return out;
 }
 

@@ -23,6 +23,13 @@ struct CodesOf {
   const NamedScaleRule* rule = nullptr;
 };
 
+/// What is told of scales before others: of ways of making codes that differ in a rule's name alone
+/// its is told, and of those that differ in the scale of the tensor.
+struct ScalesFirst {
+  const NamedScaleRule* rule = nullptr;
+  std::optional<TensorScale> tensor = {};
+};
+
 /// A way of making codes that is tried.
 struct SuspectedCodes {
   std::size_t reading = 0;
@@ -38,6 +45,8 @@ struct SuspectedCodes {
   std::string words = {};
   ScaleAgreement elements = {};
   CodesOf of = {};
+  /// In some bytes the halves are in the other order.
+  const CodeReading* how_of_some = nullptr;
   /// How much is not as it is told of what is stored: the plainest of equals is told.
   int changes = 0;
 };
@@ -45,9 +54,8 @@ struct SuspectedCodes {
 /// A search for suspicions of codes, of one reading.
 class CodeSuspicions {
  public:
-  /// Of ways that differ in a rule's name alone that of `first` is tried first, and told.
   CodeSuspicions(const ReadingWork& work, std::size_t reading, std::size_t order,
-                 NumbersTaken taken, const RowsMoved& rows, const NamedScaleRule* first,
+                 NumbersTaken taken, const RowsMoved& rows, const ScalesFirst& first,
                  std::uint64_t& tried, std::vector<SuspectedCodes>& out);
 
   /// Tries codes under the stored scales, and under those of their neighbours.
@@ -61,6 +69,9 @@ class CodeSuspicions {
   void count_all(SuspectedCodes& x, std::vector<std::uint8_t>* elements = nullptr) const;
   /// Returns the same with a change of what few elements need, if that leaves a quarter at most.
   std::optional<SuspectedCodes> refined(const SuspectedCodes& x) const;
+  /// Returns the same with halves of bytes exchanged in some places, if that leaves a quarter at
+  /// most.
+  std::optional<SuspectedCodes> partly_exchanged(const SuspectedCodes& x) const;
   /// Counts the codes that are one of the two neighbours of their number; none where how many of
   /// them went up, and away from the nearest, is not what the discarded fractions would give.
   std::uint64_t drawn_neighbours(const SuspectedCodes& x) const;
@@ -72,13 +83,16 @@ class CodeSuspicions {
   /// a sample, quotients that are rounded to a narrower format first.
   void try_under(const BlockQuantizer& to, std::vector<std::uint32_t> factors,
                  const std::string& words, const CodesOf& of) const;
+  /// Tries factors that are rounded to a narrower format; returns these if they are better.
+  std::optional<std::vector<std::uint32_t>> try_narrow_factors(
+      std::span<const std::uint32_t> factors, SuspectedCodes& best) const;
   double discarded_fraction(const SuspectedCodes& x, std::size_t element) const;
 
   const ReadingWork* work_;
   std::size_t reading_, order_;
   NumbersTaken taken_;
   RowsMoved rows_;
-  const NamedScaleRule* first_;
+  ScalesFirst first_;
   std::uint64_t* tried_;
   std::vector<SuspectedCodes>* out_;
   std::vector<std::size_t> pieces_;

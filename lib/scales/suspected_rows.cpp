@@ -15,6 +15,8 @@
 #include <unordered_map>
 
 #include "lib/number/spread_places.h"
+#include "lib/scales/moved_columns.h"
+#include "lib/scales/shifted_rows.h"
 
 namespace binade {
 namespace {
@@ -51,16 +53,42 @@ std::vector<std::int64_t> distances_of_rows(const BlockView& view,
   return out;
 }
 
-/// Whether most codes are those of the numbers as `from` has them; zeros are zeros anywhere.
-bool codes_are_moved(const ReadingWork& from, const BlockQuantizer& to, const BlockScales& scales) {
-  const std::vector<std::size_t> pieces = spread_places(from.pieces().count, 3);
+/// How rows are shifted from one on, by the scales that are made and stored.
+std::optional<ShiftedRows> rows_shifted(const BlockView& view, std::span<const std::uint32_t> made,
+                                        const StoredScales& stored) {
+  const std::size_t columns = view.blocks_of_line();
+  const auto row = [&](std::span<const std::uint32_t> all, std::size_t at) {
+    return all.subspan(at * columns, columns);
+  };
+  const auto is_row = [&](std::size_t at, std::size_t from) {
+    return std::ranges::equal(
+        row(made, from), row(stored.codes, at),
+        [&](std::uint32_t a, std::uint32_t b) { return held_scale(a, stored.held) == b; });
+  };
+  return shifted_rows(view.matrices * view.lines, is_row, [&](std::size_t one, std::size_t other) {
+    return std::ranges::equal(row(made, one), row(made, other));
+  });
+}
+
+/// Whether most codes are those of the numbers as `from` has them, and, of rows that are not all
+/// moved, more than of those in their places; zeros are zeros anywhere.
+bool codes_are_moved(const ReadingWork& from, const BlockQuantizer& to, const BlockScales& scales,
+                     const ReadingWork* plain = nullptr) {
+  std::vector<std::size_t> pieces;  // all where some rows alone are moved
+  if (plain == nullptr) pieces = spread_places(from.pieces().count, 3);
   const std::uint64_t zeros = zeros_of_pieces(from, pieces);
+  const auto left_in_place = [&](const CodeReading& how, std::span<const std::byte> codes) {
+    const BlockScales own = plain->scales(to.rule, to.tensor);
+    const ScaleAgreement its = codes_agree(*plain, to, own.factors, codes, how, {});
+    return its.of - its.equal;
+  };
   return std::ranges::any_of(code_readings, [&](const CodeReading& how) {
     if (how.is_packed && !codes_are_packed(from.given(), from.reading())) return false;
     const std::vector<std::byte> codes = stored_codes(from.given(), from.reading(), how.order);
     ScaleAgreement all = codes_agree(from, to, scales.factors, codes, how, {.pieces = pieces});
     all.zeros = std::min(all.equal, zeros);
-    return all.speaks() >= 0.5;
+    if (all.speaks() < 0.5) return false;
+    return plain == nullptr || 2 * (all.of - all.equal) < left_in_place(how, codes);
   });
 }
 
@@ -94,6 +122,36 @@ std::size_t codes_of_row(const ReadingWork& work, const BlockQuantizer& to,
     out += x != 0 && made_code(to, scales.factors[block], x, *codes.how) == stored ? 1 : 0;
   }
   return out;
+}
+
+/// Whether a few codes of a row are all those of another row's numbers.
+bool is_row_of(const ReadingWork& work, const BlockQuantizer& to, const BlockScales& scales,
+               const StoredCodes& codes, std::size_t at, std::size_t from) {
+  const BlockView& view = work.reading().view;
+  const std::size_t bytes = code_bytes(to.format.element);
+  return std::ranges::all_of(spread_places(view.length, 24), [&](std::size_t i) {
+    const std::size_t block = from * view.blocks_of_line() + i / view.length_of_block;
+    std::uint32_t stored = 0;
+    std::memcpy(&stored, &codes.bytes[(at * view.length + i) * bytes], bytes);
+    const float x = work.x()[from * view.length + i];
+    return made_code(to, scales.factors[block], x, *codes.how) == stored;
+  });
+}
+
+/// How rows are shifted from one on, by the codes under the scales that a rule makes.
+std::optional<ShiftedRows> rows_shifted_by_codes(const ReadingWork& work, const BlockQuantizer& to,
+                                                 const BlockScales& made,
+                                                 const StoredCodes& codes) {
+  const BlockView& view = work.reading().view;
+  return shifted_rows(
+      view.matrices * view.lines,
+      [&](std::size_t at, std::size_t from) { return is_row_of(work, to, made, codes, at, from); },
+      [&](std::size_t one, std::size_t other) {
+        const auto row = [&](std::size_t r) {
+          return work.x().subspan(r * view.length, view.length);
+        };
+        return std::ranges::equal(row(one), row(other));
+      });
 }
 
 /// The rows of made scales, by what these are as they are stored.
@@ -194,9 +252,36 @@ std::optional<RowsFrom> rows_by_codes(const ReadingWork& work, const BlockQuanti
   return out;
 }
 
+/// What rows are called that are those of other tensors of a stack: "tensors along axis 0 in
+/// another order: 0 is that of the numbers' 2"; empty if they are not.
+std::string words_of_tensors(const RowsFrom& from, const BlockView& view) {
+  std::string some;
+  std::size_t equal = 0, told = 0;
+  for (std::size_t m = 0; view.matrices > 1 && m < view.matrices; ++m) {
+    // The matrix from which most of its rows are.
+    std::map<std::size_t, std::size_t> counts;
+    for (std::size_t i = 0; i < view.lines; ++i) {
+      const std::uint32_t row = from[m * view.lines + i];
+      if (row % view.lines == i) ++counts[row / view.lines];
+    }
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& x) { return x.second; });
+    if (most == counts.end()) continue;
+    equal += most->second;
+    if (most->first == m || ++told > 3) continue;
+    some += fmt::format("{}{} is that of the numbers' {}", told == 1 ? "" : ", ", m, most->first);
+  }
+  if (4 * equal < 3 * from.size()) return "";
+  return fmt::format("tensors along axis 0 in another order: {}{}", some, told > 3 ? " …" : "");
+}
+
 /// What rows from elsewhere are called: "rows 0, 2, 4 … first, then rows 1, 3, 5 …".
-std::string words_of_rows(const RowsFrom& from) {
+std::string words_of_rows(const RowsFrom& from, const BlockView& view) {
   const std::size_t rows = from.size();
+  if (const std::string tensors = words_of_tensors(from, view); !tensors.empty()) return tensors;
+  const auto shifted = shifted_rows(
+      rows, [&](std::size_t at, std::size_t of) { return from[at] == of; },
+      [](std::size_t, std::size_t) { return false; });
+  if (shifted) return shifted_words(*shifted);
   const auto is_all = [&](const auto& place) {
     std::size_t equal = 0;
     for (std::size_t i = 0; i < rows; ++i) equal += from[i] == place(i) ? 1 : 0;
@@ -231,6 +316,7 @@ void try_rows(const Quantized& given, const ScaleReading& reading, std::size_t n
   const std::vector<StoredCodes> codes = codes_of_reading(work);
   const bool is_one_narrow = view.blocks_of_line() < 2 && reading.format.format.scale != binary32;
   std::map<std::int64_t, ReadingWork> moved;
+  const std::optional<RowsMoved> of_columns = moved_columns(work);
   std::vector<SuspectedScales> found;
   const KeptScales kept(found);
   for (const NamedScaleRule& rule : scale_rules) {
@@ -249,6 +335,36 @@ void try_rows(const Quantized& given, const ScaleReading& reading, std::size_t n
         kept.keep(std::move(one), reading.format.format.scale,
                   from.scales(to.rule, tensor.scale).codes, stored[order]);
       };
+      const ScaleAgreement in_place =
+          scales_agree(reading.format.format.scale, made.codes, stored[order]);
+      const double plain_share = in_place.share();
+      const bool is_whole = in_place.is_whole();
+      if (of_columns && !is_whole) {
+        keep(ReadingWork(given, reading, NumbersTaken::as_given, *of_columns), *of_columns,
+             "columns_permuted");
+      }
+      std::optional<ShiftedRows> shifted;
+      if (!is_whole) shifted = rows_shifted(view, made.codes, stored[order]);
+      // Codes that moved, too, tell more rows apart.
+      for (const StoredCodes& its : codes) {
+        const bool may_be = !is_whole && plain_share >= 0.1;
+        auto by_codes = may_be ? rows_shifted_by_codes(work, to, made, its) : std::nullopt;
+        if (by_codes) shifted = std::move(by_codes);
+      }
+      if (shifted) {
+        RowsMoved all{.from = std::make_shared<const RowsFrom>(shifted->from),
+                      .words = shifted_words(*shifted)};
+        const ReadingWork from(given, reading, NumbersTaken::as_given, all);
+        if (codes_are_moved(from, to, from.scales(to.rule, tensor.scale), &work)) {
+          keep(from, std::move(all), "rows_moved");
+        } else {
+          x.words = all.words + ", of scales alone";
+          kept.keep_changed(x, stored[order], {"scales_moved", ""}, [&](std::size_t i) {
+            const std::size_t columns = view.blocks_of_line();
+            return made.codes[shifted->from[i / columns] * columns + i % columns];
+          });
+        }
+      }
       const std::vector<std::int64_t> distances =
           distances_of_rows(view, made.codes, stored[order]);
       for (const std::int64_t by : distances) {
@@ -265,7 +381,7 @@ void try_rows(const Quantized& given, const ScaleReading& reading, std::size_t n
       for (const StoredCodes& its : codes) {
         auto rows = rows_from(work, to, made, stored[order], &its);
         if (!rows) continue;
-        const std::string words = words_of_rows(*rows);
+        const std::string words = words_of_rows(*rows, view);
         const RowsMoved all{.from = std::make_shared<const RowsFrom>(std::move(*rows)),
                             .words = words};
         keep(ReadingWork(given, reading, NumbersTaken::as_given, all), all, "rows_permuted");
@@ -273,7 +389,7 @@ void try_rows(const Quantized& given, const ScaleReading& reading, std::size_t n
       if (!found.empty() && found.back().kind == "rows_permuted") continue;
       if (auto rows = rows_from(work, to, made, stored[order], nullptr)) {
         const std::size_t columns = view.blocks_of_line();
-        x.words = words_of_rows(*rows) + ", of scales alone";
+        x.words = words_of_rows(*rows, view) + ", of scales alone";
         x.kind = "scales_permuted";
         kept.keep_changed(x, stored[order], {x.kind, ""}, [&](std::size_t i) {
           return made.codes[(*rows)[i / columns] * columns + i % columns];
@@ -293,9 +409,13 @@ std::optional<RowsMoved> rows_of_codes(const ReadingWork& work, const NamedScale
   const BlockQuantizer to = work.quantizer(work.steps(rule), tensor.scale);
   const BlockScales made = work.scales(to.rule, tensor.scale);
   for (const StoredCodes& codes : codes_of_reading(work)) {
+    if (const auto shifted = rows_shifted_by_codes(work, to, made, codes)) {
+      return RowsMoved{.from = std::make_shared<const RowsFrom>(shifted->from),
+                       .words = shifted_words(*shifted)};
+    }
     auto rows = rows_by_codes(work, to, made, codes);
     if (!rows) continue;
-    const std::string words = words_of_rows(*rows);
+    const std::string words = words_of_rows(*rows, view);
     return RowsMoved{.from = std::make_shared<const RowsFrom>(std::move(*rows)), .words = words};
   }
   return std::nullopt;
@@ -303,9 +423,7 @@ std::optional<RowsMoved> rows_of_codes(const ReadingWork& work, const NamedScale
 
 std::string moved_words(std::int64_t rows) {
   if (rows == 0) return "";
-  const std::int64_t by = std::abs(rows);
-  return fmt::format("each row is that of the numbers {} row{} {}", by, by == 1 ? "" : "s",
-                     rows > 0 ? "before" : "behind");
+  return "each row is that of the numbers " + distance_words(rows);
 }
 
 }  // namespace binade

@@ -17,9 +17,25 @@
 namespace binade {
 namespace {
 
-constexpr std::array<std::string_view, 4> words_of_taken{"", "numbers rounded to bfloat16 first",
-                                                         "numbers rounded to binary16 first",
-                                                         "numbers cut off to bfloat16 first"};
+/// What a change of the numbers is called, and one of their amaxes alone that gives these scales.
+struct TakenWords {
+  std::string_view numbers, amaxes;
+  std::string_view kind_of_numbers{}, kind_of_amaxes{};
+};
+constexpr std::array<TakenWords, 5> words_of_taken{
+    {{"", ""},
+     {"numbers rounded to bfloat16 first", "amaxes rounded to bfloat16", "numbers_rounded",
+      "amaxes_rounded"},
+     {"numbers rounded to binary16 first", "amaxes rounded to binary16", "numbers_rounded",
+      "amaxes_rounded"},
+     {"numbers cut off to bfloat16 first", "amaxes cut off to bfloat16", "numbers_rounded",
+      "amaxes_rounded"},
+     {"numbers below zero taken as zeros first", "amaxes that are max(x), not max|x|",
+      "numbers_positive", "amaxes_positive"}}};
+
+const TakenWords& words_of(NumbersTaken taken) {
+  return words_of_taken[static_cast<std::size_t>(taken)];
+}
 
 /// Whether scales of changed numbers leave a quarter at most of what those of the numbers leave,
 /// and so many less that it is no chance.
@@ -27,6 +43,39 @@ bool is_of_changed(const ScaleAgreement& changed, const ScaleAgreement& plain) {
   constexpr std::uint64_t least = 8;
   return changed.equal >= plain.equal + least &&
          4 * (changed.of - changed.equal) <= plain.of - plain.equal;
+}
+
+/// How many codes are those of these numbers under the scales that are made.
+ScaleAgreement codes_under(const ReadingWork& work, const BlockQuantizer& to,
+                           const BlockScales& made) {
+  ScaleAgreement out;
+  for (const CodeReading& how :
+       code_readings.first(codes_are_packed(work.given(), work.reading()) ? 2 : 1)) {
+    const std::vector<std::byte> stored = stored_codes(work.given(), work.reading(), how.order);
+    const ScaleAgreement one = codes_agree(work, to, made.factors, stored, how, {});
+    if (out.of == 0 || one.equal > out.equal) out = one;
+  }
+  return out;
+}
+
+/// Says of scales that are of changed numbers, or of changed amaxes alone, which codes speak for.
+void say_what_was_changed(const ReadingWork& work, const ReadingWork& plain,
+                          const BlockQuantizer& to, const BlockScales& made, NumbersTaken taken,
+                          SuspectedScales& x) {
+  const ScaleAgreement changed = codes_under(work, to, made), given = codes_under(plain, to, made);
+  const std::uint64_t left_changed = changed.of - changed.equal,
+                      left_given = given.of - given.equal;
+  const TakenWords& words = words_of(taken);
+  if (4 * left_changed <= left_given && left_changed < left_given) {
+    x.words = words.numbers;
+    return;
+  }
+  // Codes are not of the changed numbers, or nothing says that they are.
+  x.taken = NumbersTaken::as_given;
+  x.kind = words.kind_of_amaxes;
+  const bool is_of_given = 4 * left_given <= left_changed && left_given < left_changed;
+  x.words = is_of_given ? std::string(words.amaxes)
+                        : fmt::format("{}, or {}: codes do not tell", words.numbers, words.amaxes);
 }
 
 /// Tries all changes of the scales that a rule makes of these numbers, which are changed themselves
@@ -47,9 +96,9 @@ void try_rule(const KeptScales& kept, const ReadingWork& work, std::size_t readi
     for (std::size_t order = 0; order < stored.size(); ++order) {
       SuspectedScales x{reading, order, &rule, tensor, taken, {}};
       x.weight = stored[order].weight();
-      x.words = joined_words(
-          {taken_words(taken), tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
-      x.kind = as_given ? "tensor_scale" : "numbers_rounded";
+      const std::string of_tensor = tensor.fit == TensorScaleFit::imagined ? tensor.words : "";
+      x.words = of_tensor;
+      x.kind = as_given ? "tensor_scale" : words_of(taken).kind_of_numbers;
       const auto agree = [&](std::span<const std::uint32_t> codes) {
         return scales_agree(work.format().scale, codes, stored[order]);
       };
@@ -58,7 +107,12 @@ void try_rule(const KeptScales& kept, const ReadingWork& work, std::size_t readi
         if (changed.share() < (is_chosen ? 1 : 0.75)) return false;
         return is_of_changed(changed, agree(plain.scales(plain.steps(rule), tensor.scale).codes));
       };
-      const bool is_told = !x.words.empty() && (as_given || is_no_chance());
+      const bool is_told = as_given ? !of_tensor.empty() : is_no_chance();
+      if (is_told && !as_given) {
+        const BlockQuantizer to = work.quantizer(work.steps(rule), tensor.scale);
+        say_what_was_changed(work, plain, to, made, taken, x);
+        x.words = joined_words({x.words, of_tensor});
+      }
       if (is_told) kept.keep(x, work.format().scale, made.codes, stored[order]);
       if (is_plain) try_scale_changes(kept, work, x, made.codes, stored[order]);
     }
@@ -68,9 +122,7 @@ void try_rule(const KeptScales& kept, const ReadingWork& work, std::size_t readi
 
 }  // namespace
 
-std::string taken_words(NumbersTaken taken) {
-  return std::string(words_of_taken[static_cast<std::size_t>(taken)]);
-}
+std::string taken_words(NumbersTaken taken) { return std::string(words_of(taken).numbers); }
 
 BlockScales scales_for(const ReadingWork& work, const NamedScaleRule& rule,
                        const TensorScale& tensor, const std::optional<Format>& element) {
@@ -104,7 +156,7 @@ void try_scales_of(const Quantized& given, const ScaleReading& reading, std::siz
   }
   const KeptScales kept(out);
   const ReadingWork plain(given, reading, NumbersTaken::as_given);
-  for (const NumbersTaken taken : ways_of_numbers) {
+  for (const NumbersTaken taken : ways_of_numbers(given.x)) {
     const ReadingWork work(given, reading, taken);
     for (const NamedScaleRule& rule : scale_rules) {
       if (fits(rule, reading.format.format))

@@ -26,6 +26,7 @@ struct SuspectedScales {
   double factor = 0;
   double weight = 1;                   ///< of the order: StoredScales::weight()
   std::optional<Format> element = {};  ///< for which scales are made, if not the reading's
+  bool is_measured = false;            ///< its factor is found by these scales themselves
   RowsMoved rows = {};
   std::vector<bool> unequal = {};  ///< a mark for each block that is left unequal
 

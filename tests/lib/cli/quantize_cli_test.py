@@ -259,6 +259,25 @@ class Quantize(CliCase):
                 written = {self.good(*made, BINADE_ISA=level) and self.read("y.safetensors") for level in ("reference", "portable")}
                 self.assertEqual(len(written), 1, (form, kept))
 
+    def test_codes_of_gpt_oss_have_an_axis_of_blocks(self):
+        draw = random.Random(8)
+        self.write("in.safetensors", safetensors(("w", "F32", [2, 3, 64], f32(*(draw.gauss(0, 1) for _ in range(2 * 3 * 64))))))
+        plain, made = ({}, {})
+        for layout, parts in (("plain", plain), ("gpt-oss", made)):
+            self.good("quantize", "in.safetensors", "codes.safetensors", "--format", "mxfp4", "--scale-rule", "ocp", "--encode", "--layout", layout)
+            header, data = parts_of_safetensors(self.read("codes.safetensors"))
+            header.pop("__metadata__")
+            parts.update({name: (row["shape"], data[slice(*row["data_offsets"])]) for name, row in header.items()})
+        self.assertEqual([made["w_blocks"][0], made["w_scales"][0]], [[2, 3, 2, 16], [2, 3, 2]])
+        self.assertEqual([made["w_blocks"][1], made["w_scales"][1]], [plain["w"][1], plain["w_scale"][1]])
+        self.write("bare.safetensors", safetensors(*((name, "U8", shape, held) for name, (shape, held) in made.items())))
+        self.good("quantize", "bare.safetensors", "back.safetensors", "--decode", "--format", "mxfp4")
+        self.good("quantize", "in.safetensors", "values.safetensors", "--format", "mxfp4", "--scale-rule", "ocp")
+        self.assertEqual(*(parts_of_safetensors(self.read(name))[1] for name in ("back.safetensors", "values.safetensors")))
+        self.write("short.npy", npy("<f4", (2, 48), [1.0] * 96))
+        self.complaints({(): "blocks of 32, each along an axis of its own, do not divide it"}, "quantize", "short.npy", "o.safetensors",
+                        "--format", "mxfp4", "--encode", "--layout", "gpt-oss")
+
     def test_a_stack_is_quantized_tensor_by_tensor(self):
         draw = random.Random(5)
         experts = [[draw.gauss(0, 1 + i) for _ in range(6 * 64)] for i in range(3)]
@@ -272,7 +291,7 @@ class Quantize(CliCase):
                 self.good("quantize", "all.safetensors", "codes.safetensors", *made)
                 header, data = parts_of_safetensors(self.read("codes.safetensors"))
                 for i in range(3):
-                    self.good("quantize", f"{i}.safetensors", "one.safetensors", *made)
+                    self.good("quantize", f"{i}.safetensors", "one.safetensors", *(word for word in made if word != "--stack"))
                     own, bytes_of_one = parts_of_safetensors(self.read("one.safetensors"))
                     for name in set(own) - {"__metadata__"}:
                         begin, end = header[name]["data_offsets"]
@@ -289,6 +308,9 @@ class Quantize(CliCase):
                     self.assertEqual(one[slice(*back[name]["data_offsets"])], two[slice(*values[name]["data_offsets"])])
         self.complaints({("--axis", "0"): "axis 0: along which the tensors of a stack lie"}, "quantize", "all.safetensors", "o.safetensors",
                         "--format", "mxfp4", "--stack")
+        self.write("flat.npy", npy("<f4", (2, 2), [1.0] * 4))
+        self.complaints({("--stack",): "flat.npy: no tensor of 3 axes or more, as --stack takes apart; leave it out"},
+                        "quantize", "flat.npy", "o.safetensors", "--format", "nvfp4")
 
     def test_an_order_of_scales_that_neither_the_file_nor_the_caller_tells(self):
         self.checkpoint()

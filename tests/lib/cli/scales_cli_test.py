@@ -4,6 +4,7 @@
 # Run as scales_cli_test.py PATH_TO_BINADE; needs Python only.
 
 import fcntl
+import math
 import os
 import pty
 import random
@@ -34,7 +35,8 @@ class Files(CliCase):
         for layout, form, rule in (("plain", "mxfp4", "ocp"), ("torchao", "nvfp4", "torchao"), ("te", "nvfp4", "te"),
                                    ("te", "mxfp8_e5m2", "te"), ("modelopt", "nvfp4", "modelopt"), ("modelopt", "mxfp4", "modelopt"),
                                    ("compressed-tensors", "nvfp4", "compressed_tensors"), ("deepseek", "fp8_1x128", "deepgemm"),
-                                   ("te", "fp8_128x128", "te_pow2"), ("te", "fp8_1x128", "te_pow2")):
+                                   ("te", "fp8_128x128", "te_pow2"), ("te", "fp8_1x128", "te_pow2"),
+                                   ("gpt-oss", "mxfp4", "triton_kernels")):
             with self.subTest(layout=layout, format=form):
                 self.quantize("--format", form, "--layout", layout)
                 told = self.json("scales", "a.safetensors", "b.safetensors")["tensors"]
@@ -145,6 +147,36 @@ class Files(CliCase):
         self.write("bytes.npy", npy("|u1", (2, 16), [64] * 32))
         self.complaints({("--tensor-scale", "1"): "fit mxfp8_e4m3, which has no scale of the tensor, and one is given; leave it out"},
                         "scales", "x.npy", "--codes", "bytes.npy", "--scales", "scales.npy")
+
+        self.write("nan.npy", npy("<f4", (1,), [math.nan]))
+        self.write("wide.npy", npy("|u1", (2, 16), [15] * 20 + [0x23] + [1] * 11))
+        self.complaints({
+            (*arrays[2:], "--tensor-scale", "nan.npy"): "nan in nan.npy is no scale of these numbers; give a finite one above 0",
+            (*arrays[2:], "--tensor-scale", "abc"): "'abc' is no number of binary32, and no file has this name",
+            (*arrays[2:], "--dtype", "bfloat16"): "its numbers are F32, whatever dtype is given; leave the dtype out",
+            ("--codes", "wide.npy", *arrays[4:], "--tensor-scale", "1"): r"the code 23 at \(1, 4\) is above 0F, the last of 4 bits, as nvfp4",
+        }, "scales", "x.npy")
+        self.good(*arrays, "--dtype", "float32")
+
+    def test_a_stack_is_what_the_file_says(self):
+        draw = random.Random(2)
+        self.write("w.npy", npy("<f4", (3, 4, 64), [draw.gauss(0, 1) * 4 ** (i // 256) for i in range(3 * 256)]))
+        for form in ("nvfp4", "fp8_tensor"):
+            self.good("quantize", "w.npy", "w.safetensors", "--format", form, "--encode", "--stack")
+            told = self.json("scales", "w.npy", "w.safetensors")["tensors"]
+            self.assertEqual([one["name"] for one in told], ["w[0]", "w[1]", "w[2]"])
+
+    def test_the_scale_of_the_tensor_in_a_file_is_none(self):
+        self.quantize("--format", "nvfp4", "--layout", "plain")
+        header, data = parts_of_safetensors(self.read("b.safetensors"))
+        header.pop("__metadata__", None)
+        for number, words in ((math.nan, "is NaN, under which there are no values"), (-1.0, "is -1, where one is finite and above 0")):
+            self.write("c.safetensors", safetensors(*(
+                (name, row["dtype"], row["shape"], f32(number) if name == "fc.weight_scale_2" else data[slice(*row["data_offsets"])])
+                for name, row in header.items())))
+            told = self.json("scales", "a.safetensors", "c.safetensors", status=1)["tensors"]
+            self.assertEqual([one["conclusion"] for one in told], ["none", "several"])
+            self.assertRegex(told[0]["hypotheses"][0]["words"], words)
 
     def test_lines_are_as_wide_as_the_terminal(self):
         self.quantize("--format", "mxfp4")
