@@ -28,7 +28,8 @@ enum class Tcgen05Type : std::uint8_t {
   e5m2 = 1,
   e2m3 = 3,
   e3m2 = 4,
-  e2m1 = 5
+  e2m1 = 5,
+  packed_e2m1 = 1  ///< of kind::mxf4 and mxf4nvf4, whose operands lie two in a byte
 };
 
 /// Returns the instruction descriptor of an m × n product whose a and b lie with k fastest. Bits

@@ -72,7 +72,9 @@ void add_gemm_options(App app, GemmOptions& o) {
                  "what the numbers of --groups are: ends, the row behind each group's last "
                  "(PyTorch's offs); sizes, the rows of each group; rows, the group of each row of "
                  "A or -1 (DeepGEMM's m_indices); masked, how many rows are used of each of A's "
-                 "matrices, which then is (G, rows, K) (DeepGEMM's masked_m)")
+                 "matrices, which then is (G, rows, K) (DeepGEMM's masked_m); psum, ends where "
+                 "each group begins "
+                 "at the next multiple of 128 rows (DeepGEMM)")
       .one_of(words_of_table(group_layouts))
       .capture_default_str();
   app.add_flag(
@@ -148,8 +150,8 @@ void add_gemm_options(App app, GemmOptions& o) {
       .group(order);
   app.add_option("--scale-run", o.files.scale_run,
                  "how many elements of K share a scale in --a-scale and --b-scale where these are "
-                 "of blocks (default: as their shapes say; the instruction's where it multiplies "
-                 "by scales)")
+                 "of blocks, or 128,32 of A's and of B's (default: as their shapes say, or the "
+                 "instruction's where it multiplies by scales)")
       .group(order);
   app.add_option("--scale-layout", o.files.scale_layout,
                  "in which order the scales of blocks lie in their files: " +

@@ -33,6 +33,7 @@ struct Claim {
   Evidence evidence;
   std::string_view source;
   bool (*meant)(const Instruction& x);
+  std::string_view excluded = {};  ///< the rival that published words of hardware contradict
 };
 
 constexpr std::string_view both = "MMA-Sim 2.1, MATLAB-tensor-core";
@@ -42,6 +43,8 @@ constexpr std::string_view signs_differ = "MMA-Sim 2.1: +0, as here; MATLAB-tens
 /// million dots of that GPU; the words themselves are compared by tests/emulate/scaled_words_test.
 constexpr std::string_view words_of_b200 = "MMA-Sim 2.1, words of a B200 (sf-tensor/tcgen05)";
 constexpr Families tcgen05_only{.tcgen05 = true};
+/// The rival that the word "carry" of these contradicts.
+constexpr std::string_view one_by_one = "products scaled one by one";
 
 bool fused(const Instruction& x) { return is_fused(x.model); }
 bool is_integer_sum(const Instruction& x) { return x.model.recipe == Recipe::exact_integer; }
@@ -60,6 +63,8 @@ bool scaled_e2m1(const Instruction& x) {
   return is_scaled(x.model) && x.types.a == e2m1 && x.types.b == e2m1;
 }
 bool unscaled_fused(const Instruction& x) { return fused(x) && !is_scaled(x.model); }
+bool is_nvfp4(const Instruction& x) { return x.model.scaling.format == ue4m3; }
+bool is_grouped(const Instruction& x) { return x.model.scaling.group != 0; }
 bool is_bf16(const Instruction& x) { return fused(x) && x.types.a == bfloat16; }
 bool is_mxfp8(const Instruction& x) { return x.kind == ScaledKind::mxf8f6f4 && !scaled_e2m1(x); }
 
@@ -82,8 +87,14 @@ const Claim claims[]{
      "as sm_100; 73 728 words that a user of a Thor published: F 25, L 16", is_bf16},
     {mma_and_tcgen05, 110, 110, bits_of_aspects(Aspect::ordinary), Evidence::open,
      "as sm_100; 73 728 words that a user of a Thor published: F 25", is_mxfp8},
-    {mma_and_tcgen05, 100, 120, signs, Evidence::open,
-     "published models differ where c alone is -0: +0, as here; or -0", scaled},
+    {mma_and_tcgen05, 100, 120, signs, Evidence::paper,
+     "MMA-Sim 2.1, sf-tensor/tcgen05 (affce0c): c = -0 alone is +0, as here; before: -0", scaled},
+    {tcgen05_only, 100, 100, bits_of_aspects(Aspect::ordinary), Evidence::open,
+     "MMA-Sim 2.1, as here; sf-tensor/tcgen05, held against a B200: another exponent of groups, "
+     "which 4 of 1,105,920 structured operands show",
+     is_nvfp4, one_by_one},
+    {tcgen05_only, 100, 100, bits_of_aspects(Aspect::ordinary), Evidence::paper, words_of_b200,
+     is_grouped, one_by_one},
     {tcgen05_only, 100, 100, bits_of_aspects(Aspect::ordinary), Evidence::paper, words_of_b200,
      scaled_e2m1},
     {mma_and_tcgen05, 100, 120, every_aspect, Evidence::paper, mma_sim, scaled},
@@ -254,6 +265,7 @@ void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
     if (!fits || !row.meant(x)) continue;
     cell.evidence = row.evidence;
     cell.source = row.source;
+    cell.words_exclude = row.excluded;
     return;
   }
   const Architecture* on = find_architecture(x.sm);

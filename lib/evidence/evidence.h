@@ -44,6 +44,7 @@ struct KnownAspect {
   /// taken to be like: "as sm_75", "by analogy"
   std::string source;
   std::vector<RivalRows> rivals;
+  std::string words_exclude = {};  ///< the rival that published words of hardware exclude, if any
   /// The emulator of others whose results were compared with ours and are equal; empty if none was.
   /// It changes no word: rows of hardware say more.
   std::string agrees = {};

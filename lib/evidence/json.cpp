@@ -40,6 +40,7 @@ Json json_of_knowledge(const Knowledge& known) {
     aspect = {{"evidence", evidence_name(known[i].evidence)},
               {"source", known[i].source},
               {"agrees", known[i].agrees},
+              {"words_exclude", known[i].words_exclude},
               {"rows_that_exclude", Json::object()}};
     for (const RivalRows& row : known[i].rivals) aspect["rows_that_exclude"][row.rival] = row.rows;
   }

@@ -130,9 +130,9 @@ std::string cell_text(const KnownAspect& cell) {
   std::string out = fmt::format("{:<13} {}", evidence_name(cell.evidence), cell.source);
   std::vector<std::string> excluded, left;
   for (const RivalRows& row : cell.rivals) {
-    if (row.rows == 0) {
+    if (row.rows == 0 && row.rival != cell.words_exclude) {
       left.push_back(row.rival);
-    } else {
+    } else if (row.rows != 0) {
       excluded.push_back(fmt::format("{} by {}", row.rival, row.rows));
     }
   }
@@ -141,6 +141,7 @@ std::string cell_text(const KnownAspect& cell) {
     out += fmt::format("\n{:<21}{:<13} {}", "", head, fmt::join(words, ", "));
   };
   line("rows exclude", excluded);
+  if (!cell.words_exclude.empty()) line("words exclude", {cell.words_exclude});
   line("not excluded", left);
   if (!cell.agrees.empty()) line("agrees", {cell.agrees});
   return out + "\n";

@@ -115,38 +115,62 @@ std::size_t length_of_runs(const std::string& text) {
   throw Error("--scale-run " + printable(text) + ": give a number of elements of K, as 128");
 }
 
-/// Returns that of two layouts, as "te_1d,te_2d", which is A's or B's.
-std::string layout_of_side(const std::string& text, bool of_b) {
+/// Returns that of two words, as "te_1d,te_2d", which is A's or B's.
+std::string of_side(const std::string& option, const std::string& text, bool of_b) {
   const auto words = split(text, ',');
   if (words.size() > 2) {
-    throw Error("--scale-layout " + printable(text) + ": give one layout, or A's and B's");
+    throw Error(option + " " + printable(text) + ": give one, or A's and B's");
   }
   return std::string(words.size() == 2 && of_b ? words[1] : words[0]);
 }
 
-/// Reads the scales of A, or of B.
-void read_scales_of(const GemmFiles& files, bool of_b, std::size_t run, const Format& format,
-                    const ScalesOfLines& out) {
+/// Adds those of the other matrix. Where they are of fewer elements of K, the others' are divided.
+void merge_runs(RunScales& to, RunScales more, std::size_t k, const std::string& where) {
+  if (!to.any()) {
+    to = std::move(more);
+    return;
+  }
+  if (to.length % more.length != 0 && more.length % to.length != 0) {
+    throw error_in(where, fmt::format("scales of {} elements of K", more.length),
+                   fmt::format("A's are of {}", to.length));
+  }
+  const std::size_t length = std::min(to.length, more.length);
+  to.divide(length, k);
+  more.divide(length, k);
+  to.b = std::move(more.b);
+}
+
+/// Whether a matrix has scales of blocks, whatever the other one has.
+bool has_block_scales(const GemmFiles& files, bool of_b, const ScalesOfLines& out) {
+  const std::string& where = of_b ? files.b_scale : files.a_scale;
+  return !where.empty() &&
+         are_block_scales(where, of_b ? columns_of(out.groups, out.n) : rows_of(out.groups, out.m),
+                          false);
+}
+
+/// Reads the scales of A, or of B; `other_has`: the other matrix has scales of blocks.
+void read_scales_of(const GemmFiles& files, bool of_b, bool other_has, std::size_t run,
+                    const Format& format, const ScalesOfLines& out) {
   const std::string& where = of_b ? files.b_scale : files.a_scale;
   const std::string& whole = of_b ? files.b_tensor_scale : files.a_tensor_scale;
   const std::string what = of_b ? "--b-scale" : "--a-scale";
   const ScaledLines lines = of_b ? columns_of(out.groups, out.n) : rows_of(out.groups, out.m);
   std::vector<std::uint64_t>& of_lines = of_b ? out.b_scale : out.a_scale;
-  if (run == 0) run = length_of_runs(files.scale_run);
-  const std::string layout = layout_of_side(files.scale_layout, of_b);
+  const std::size_t length = length_of_runs(of_side("--scale-run", files.scale_run, of_b));
+  const std::string layout = of_side("--scale-layout", files.scale_layout, of_b);
   const bool in_order = layout == GemmFiles{}.scale_layout;
-  if (!where.empty() && run == 0 && in_order && !are_block_scales(where, lines)) {
+  const bool of_blocks =
+      run != 0 || length != 0 || !in_order || are_block_scales(where, lines, other_has);
+  if (!where.empty() && !of_blocks) {
     of_lines = read_scales(where, what, lines);
   } else if (!where.empty()) {
+    const bool k_first = of_b ? !files.transposed_b : files.transposed_a;
     LineScales scales =
-        read_block_scales({where, what, lines, out.k,
-                           of_b ? !files.transposed_b : files.transposed_a, run, layout, format});
-    if (out.runs.length != 0 && out.runs.length != scales.length) {
-      throw error_in(where, fmt::format("scales of {} elements of K", scales.length),
-                     fmt::format("A's are of {}", out.runs.length));
-    }
-    out.runs.length = scales.length;
-    (of_b ? out.runs.b : out.runs.a) = std::move(scales.codes);
+        read_block_scales({where, what, lines, out.k, k_first, length, run, layout, format});
+    RunScales read{scales.length, {}, {}};
+    (of_b ? read.b : read.a) = std::move(scales.codes);
+    if (run != 0) read.divide(run, out.k);
+    merge_runs(out.runs, std::move(read), out.k, where);
   }
   if (whole.empty()) return;
   const std::string option = of_b ? "--b-tensor-scale" : "--a-tensor-scale";
@@ -207,7 +231,9 @@ std::optional<float> scale_number(const std::string& text) {
 
 void read_product_scales(const GemmFiles& files, std::size_t run, const Format& format,
                          const ScalesOfLines& out) {
-  for (const bool of_b : {false, true}) read_scales_of(files, of_b, run, format, out);
+  const bool a = has_block_scales(files, false, out), b = has_block_scales(files, true, out);
+  read_scales_of(files, false, b, run, format, out);
+  read_scales_of(files, true, a, run, format, out);
 }
 
 GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {

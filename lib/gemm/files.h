@@ -29,7 +29,8 @@ struct GemmFiles {
   std::string a_tensor_scale = {}, b_tensor_scale = {};
   /// Of scales of blocks (lib/block/scale_layout.h): of all, or those of A and of B, "te_1d,te_2d".
   std::string scale_layout = "row_major";
-  std::string scale_run = {};  ///< elements of K that share such a scale; empty: as shapes say
+  /// Elements of K that share such a scale, of both or of A and of B; empty: as shapes say.
+  std::string scale_run = {};
   bool transposed_a = false, transposed_b = false;
   /// Where rows of A are in groups, each with a B of its own, the file that says which
   /// (row_groups.h) and how; empty: there is one B. B is then a stack, (G, K, N), and so are the
@@ -65,7 +66,9 @@ inline constexpr std::array<FileOption, 10> file_options{{
      "scale of all of A beside those of blocks, such as NVFP4's: a number, or a file of one"},
     {"b_tensor_scale", &GemmFiles::b_tensor_scale, FileWord::file_or_number, "the same of B"},
     {"scale_run", &GemmFiles::scale_run, FileWord::word,
-     "how many elements of K share a scale of a block (default: as the shapes say)"},
+     "how many elements of K share a scale of a block, or 128,32 of A's and of B's (default: as "
+     "the "
+     "shapes say)"},
     {"scale_layout", &GemmFiles::scale_layout, FileWord::word,
      "in which order the scales of blocks lie in their files; of A's and of B's, if they are "
      "unlike, as te_1d,te_2d",
@@ -76,7 +79,7 @@ inline constexpr std::array<FileOption, 10> file_options{{
     {"group_layout", &GemmFiles::group_layout, FileWord::word,
      "what the numbers of --groups are: the row behind each group's last (ends), the rows of each "
      "(sizes), the group of each row or -1 (rows), or how many rows of each matrix of A, then (G, "
-     "rows, K), are multiplied (masked)",
+     "rows, K), are multiplied (masked); psum: ends, each group beginning at a multiple of 128",
      &group_layout_words},
     {"a_zero_point", &GemmFiles::a_zero_point, FileWord::file,
      "file of integers that the kernel subtracted from the elements of A, one for each row or one "
@@ -97,7 +100,8 @@ std::optional<float> scale_number(const std::string& text);
 
 /// Reads the scales of lines, of runs of K and of whole matrices into `out`, a GemmOperands or
 /// KernelRun that has its m, n, k and groups. Of an instruction that multiplies by scales, those of
-/// runs are numbers of its format and have its length; `run` is 0 otherwise.
+/// runs are numbers of its format and have its length; `run` is 0 otherwise. Scales of more
+/// elements are taken several times.
 struct ScalesOfLines {
   std::size_t m, n, k;
   std::vector<std::uint64_t>&a_scale, &b_scale;

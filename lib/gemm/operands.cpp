@@ -45,6 +45,19 @@ void add_lines(std::vector<T>& to, const std::vector<T>& from, std::size_t first
 
 }  // namespace
 
+void RunScales::divide(std::size_t to, std::size_t k) {
+  const std::size_t before = count(k), times = length / to;
+  length = to;
+  const std::size_t after = count(k);
+  for (std::vector<std::uint32_t>* const scales : {&a, &b}) {
+    std::vector<std::uint32_t> out;
+    for (std::size_t first = 0; first < scales->size(); first += before) {
+      for (std::size_t run = 0; run < after; ++run) out.push_back((*scales)[first + run / times]);
+    }
+    *scales = std::move(out);
+  }
+}
+
 GemmOperands product_of_group(const GemmOperands& x, std::size_t group) {
   GemmOperands out;
   out.n = x.n;

@@ -24,6 +24,8 @@ struct RunScales {
   bool any() const { return !a.empty() || !b.empty(); }
   /// Returns how many runs a line of k elements has.
   std::size_t count(std::size_t k) const { return length == 0 ? 0 : (k + length - 1) / length; }
+  /// Gives each `to` elements a scale of their own; `to` divides the length.
+  void divide(std::size_t to, std::size_t k);
   /// Returns the scales of a line, or null.
   const std::uint32_t* of_line(const std::vector<std::uint32_t>& scales, std::size_t line,
                                std::size_t k) const {

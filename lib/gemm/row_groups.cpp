@@ -87,7 +87,10 @@ RowGroups read_row_groups(const std::string& where, const GroupLayout& layout, s
       continue;
     }
     if (layout.is_stack) first = whole(i * stack);
-    const std::int64_t left = layout.is_stack ? whole(stack) : whole(rows) - first;
+    const std::int64_t step = whole(layout.step);
+    first = (first + step - 1) / step * step;
+    const std::int64_t left =
+        layout.is_stack ? whole(stack) : std::max<std::int64_t>(whole(rows) - first, 0);
     const std::int64_t size = are_ends ? x - first : x;
     if (size < 0 || size > left) {
       throw error_in(where,

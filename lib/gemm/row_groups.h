@@ -8,6 +8,8 @@
 //     rows     M numbers: the group of each row, -1: in none, as DeepGEMM's m_indices
 //     masked   G numbers; A is (G, rows, K), and the first so many rows of each are multiplied, as
 //              DeepGEMM's masked_m
+//     psum     as ends, but each group begins at the next multiple of 128 rows, as in DeepGEMM's
+//              layout of prefix sums (MGroupedContiguousWithPsumLayout)
 #pragma once
 
 #include <array>
@@ -49,12 +51,14 @@ struct GroupLayout {
   std::string_view name;
   GroupNumbers numbers{};
   bool is_stack = false;
+  std::size_t step = 1;  ///< a group begins at the next multiple of so many rows
 };
-inline constexpr std::array<GroupLayout, 4> group_layouts{{
+inline constexpr std::array<GroupLayout, 5> group_layouts{{
     {"ends", GroupNumbers::ends},
     {"sizes", GroupNumbers::sizes},
     {"rows", GroupNumbers::groups},
     {"masked", GroupNumbers::sizes, true},
+    {"psum", GroupNumbers::ends, false, 128},
 }};
 /// Returns the row of this name. Throws Error if there is none.
 const GroupLayout& find_group_layout(const std::string& name);

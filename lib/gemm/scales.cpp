@@ -182,7 +182,7 @@ ScaledLines columns_of(const RowGroups& groups, std::size_t n) {
   return out;
 }
 
-bool are_block_scales(const std::string& where, const ScaledLines& lines) {
+bool are_block_scales(const std::string& where, const ScaledLines& lines, bool other_has) {
   const OpenedTensor tensor = open_tensor(where);
   std::vector<std::uint64_t> shape = tensor.info().shape;
   std::size_t count = lines.count;
@@ -194,17 +194,25 @@ bool are_block_scales(const std::string& where, const ScaledLines& lines) {
   if (shape.size() != 2) return false;
   const std::uint64_t all = shape[0] * shape[1];
   const bool is_vector = shape[0] == 1 || shape[1] == 1;
-  return !is_vector || (all != 1 && all != count);
+  return !is_vector || other_has || (all != 1 && all != count);
 }
 
-LineScales read_block_scales(const BlockScaleFile& x) {
+LineScales read_block_scales(const BlockScaleFile& given) {
+  BlockScaleFile x = given;
   const ScaleLayout& layout = layout_of(x.layout);
   const bool plain = layout.name == scale_layouts[0].name;
+  if (x.unit != 0 && x.length % x.unit != 0) {
+    throw Error(fmt::format(
+        "--scale-run {}: the instruction multiplies by scales of {} elements of K; give a multiple",
+        x.length, x.unit));
+  }
+  if (!plain && x.length == 0) x.length = x.unit;
   if (!plain && x.length == 0) {
     throw Error("--scale-run is missing: in the order " + x.layout +
                 " the shape does not tell how many elements of K share a scale; as 32");
   }
-  constexpr std::size_t least = 16;  // of a block that the shape leaves open
+  // Of a block that the shape leaves open.
+  const std::size_t least = x.unit == 0 ? 16 : x.unit;
   FileScales file = read_file_scales(x, layout);
   constexpr std::size_t tile = 128;  // rows of the blocks of layouts that fill up
   std::vector<ScalePart> parts =
@@ -221,7 +229,9 @@ LineScales read_block_scales(const BlockScaleFile& x) {
                                x.what, x.lines.count, x.k, of_stack, of_k));
   };
   if (parts.empty()) refuse();
-  LineScales out{x.length == 0 ? shared_by(x.k, parts[0].grid.columns, least) : x.length, {}};
+  if (x.length == 0) x.length = shared_by(x.k, parts[0].grid.columns, least);
+  if (x.unit != 0 && x.length % x.unit != 0) refuse();
+  LineScales out{x.length, {}};
   const std::size_t runs = out.length == 0 ? 0 : (x.k + out.length - 1) / out.length;
   constexpr std::size_t nvfp4_run = 16;  // whose scales are ue4m3
   if (file.bytes && out.length == nvfp4_run) file.format = ue4m3;
@@ -231,7 +241,7 @@ LineScales read_block_scales(const BlockScaleFile& x) {
   std::size_t from = 0;
   for (const ScalePart& part : parts) {
     const ScaleGrid& grid = part.grid;
-    const std::size_t height = shared_by(part.lines, grid.rows, least);
+    const std::size_t height = shared_by(part.lines, grid.rows, 16);
     if (height == 0 || runs != grid.columns) refuse();
     const ScaleGrid filled = layout.filled(grid);
     const std::span<const std::uint64_t> codes =

@@ -40,6 +40,7 @@ struct BlockScaleFile {
   std::size_t k = 0;                 ///< elements of a line
   bool transposed = false;           ///< the file has K first, as the scales of a B of (K, N)
   std::size_t length = 0;            ///< elements of K that share a scale; 0: by the shape
+  std::size_t unit = 0;              ///< an instruction's, which divides length; 0: of none
   std::string layout = "row_major";  ///< in which order they lie (lib/block/scale_layout.h)
   Format format = binary32;          ///< of which they are numbers, or bits
 };
@@ -51,14 +52,15 @@ struct LineScales {
 };
 
 /// Returns whether the tensor's shape, beside a matrix of so many lines, is that of scales of
-/// blocks: two dimensions, of a stack one more, and not one scale for each line or a single one.
-bool are_block_scales(const std::string& where, const ScaledLines& lines);
+/// blocks: two dimensions, of a stack one more, and, unless the other matrix has scales of blocks,
+/// not one scale for each line or a single one.
+bool are_block_scales(const std::string& where, const ScaledLines& lines, bool other_has);
 
 /// Reads scales of blocks of lines by runs of K: a matrix of one scale for each. Where the shape
-/// leaves the size of blocks open, powers of two are taken. A tensor of bytes holds e8m0, and in
-/// the layout deepgemm four of them are an int32; of runs of 16 elements bytes are ue4m3. Where
-/// rows are in groups and a layout fills up, that may be the rows of all or those of each group.
-/// Throws Error as read_array does, and if the shape is of no blocks of the matrix.
+/// leaves the size of blocks open, the unit is taken, else powers of two. A tensor of bytes holds
+/// e8m0, and in the layout deepgemm four of them are an int32; of runs of 16 elements bytes are
+/// ue4m3. Where rows are in groups and a layout fills up, that may be the rows of all or those of
+/// each group. Throws Error as read_array does, and if the shape is of no blocks of the matrix.
 LineScales read_block_scales(const BlockScaleFile& file);
 
 /// Reads zero points in the same shapes: integers of 8 to 64 bits that an s32 holds.

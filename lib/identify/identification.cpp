@@ -151,6 +151,19 @@ static bool holds_scales(const Format& f, const RunScales& scales) {
   return std::ranges::all_of(scales.a, holds) && std::ranges::all_of(scales.b, holds);
 }
 
+/// Returns the runs with scales of blocks for each `to` elements of K, as instructions take them
+/// that multiply by one for several of their runs; nothing if they cannot be divided so.
+static std::optional<std::vector<KernelRun>> divided_scales(const std::vector<KernelRun>& runs,
+                                                            std::size_t to) {
+  std::vector<KernelRun> out = runs;
+  for (KernelRun& run : out) {
+    const bool several = run.runs.length > to && run.runs.length % to == 0;
+    if (!several || !holds_scales(e8m0, run.runs)) return std::nullopt;
+    run.runs.divide(to, run.k);
+  }
+  return out;
+}
+
 KernelFacts facts_of(const KernelTypes& types, const std::vector<KernelRun>& runs,
                      const KnownEpilogue& epilogue) {
   KernelFacts facts{.types = types, .epilogue = epilogue};
@@ -190,6 +203,13 @@ Identification identify(const KernelTypes& types, std::vector<KernelRun> runs,
   Identification plain = identify_as(types, std::move(runs), epilogue, options, progress, searched);
   plain.idle = idle;
   if (is_settled(plain)) return plain;
+  constexpr std::size_t of_instructions = 32;
+  if (auto divided = divided_scales(plain.runs, of_instructions);
+      divided && searched.instructions) {
+    Identification out =
+        identify_as(types, std::move(*divided), epilogue, options, progress, searched);
+    if (is_settled(out)) return out;
+  }
   const bool single = types.a == binary32 && types.b == binary32 && types.d == binary32;
   if (single && searched.tf32 && searched.instructions) {
     std::optional<Identification> rounded =

@@ -28,7 +28,7 @@ inline std::string file_parameters() {
     const std::string usual = GemmFiles{}.*row.value;
     out += (out.empty() ? "" : ", ") + std::string(row.name);
     out += row.kind != FileWord::word ? ": object | None = None"
-           : usual.empty()            ? ": int | None = None"
+           : usual.empty()            ? ": int | str | None = None"
                                       : ": str = '" + usual + "'";
   }
   return out;

@@ -54,6 +54,11 @@ class GroupedProducts(unittest.TestCase):
         for layout, groups in (("ends", ends), ("sizes", np.array(sizes, np.int64)), ("rows", np.array(of_row, np.int32))):
             with self.subTest(layout):
                 self.assertSame(binade.gemm(a, b, groups=groups, group_layout=layout, **MMA), expected)
+        padded = np.zeros((256 + 8, 40), np.float16)  # starts are multiples of 128
+        padded[:5], padded[128:147], padded[256:] = a[:5], a[5:24], a[24:32]
+        d = binade.gemm(padded, b, groups=np.array([5, 128, 147, 264]), group_layout="psum", **MMA)
+        self.assertSame(d[[*range(5), *range(128, 147), *range(256, 264)]], expected[:32])
+        self.assertFalse(d[5:128].any() or d[147:256].any())
         turned = np.ascontiguousarray(b.transpose(0, 2, 1))
         self.assertSame(binade.gemm(a, turned, transpose_b=True, groups=ends, **MMA), expected)
         stack = np.zeros((4, 20, 40), np.float16)

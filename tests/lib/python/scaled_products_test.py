@@ -106,16 +106,42 @@ class PromotedProducts(unittest.TestCase):
         doubled = binade.gemm(a, b, transpose_b=True, a_tensor_scale=2, b_tensor_scale=np.float32(0.25), **same[0], **INSTRUCTION)
         np.testing.assert_array_equal(doubled, plain * np.float32(0.5))
 
+    def test_one_run_of_k_is_of_blocks_beside_blocks(self):
+        a, b, scale_a, scale_b = drawn(11, 3, 200, 100)
+        d = binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION)
+        np.testing.assert_array_equal(float_words(d), by_oracle(a, b, scale_a, scale_b, "fma_together"))
+
+    def test_scales_of_several_runs_of_an_instruction(self):
+        """DeepGEMM's sm_100 kernels: one e8m0 for four instructions of 32 elements, and of A's 128 beside B's 32."""
+        rng = np.random.default_rng(12)
+        how = {"instruction": "tcgen05.m128n256k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.ue8m0", "arch": "sm_100",
+               "transpose_b": True}
+        a, b = (rng.integers(0, 126, (lines, 320)).astype(np.uint8) for lines in (5, 6))
+        scale_a, scale_b = (rng.integers(120, 130, (lines, runs)).astype(np.uint8) for lines, runs in ((5, 3), (6, 10)))
+        repeated = scale_a.repeat(4, 1)[:, :10]
+        expected = binade.gemm(a, b, a_scale=repeated, b_scale=scale_b, **how)
+        for given in ({}, {"scale_run": "128,32"}):
+            np.testing.assert_array_equal(binade.gemm(a, b, a_scale=scale_a, b_scale=scale_b, **given, **how), expected)
+        found = binade.identify(a, b, expected, a_scale=scale_a, b_scale=scale_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
+        self.assertIn("mxf8f6f4.block_scale", str(found).partition("Nearest")[0])
+        coarse_b = scale_b[:, ::4].copy()
+        d = binade.gemm(a, b, a_scale=repeated, b_scale=coarse_b.repeat(4, 1)[:, :10], **how)
+        found = binade.identify(a, b, d, a_scale=scale_a, b_scale=coarse_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
+        self.assertEqual(found.conclusion, "unique", str(found))
+        with self.assertRaisesRegex(ValueError, "scale_run 48: the instruction multiplies by scales of 32 elements"):
+            binade.gemm(a, b, a_scale=scale_a, scale_run=48, **how)
+
     def test_what_does_not_fit_is_refused(self):
         a, b, scale_a, scale_b = drawn(1, 4, 5, 300)
         for given, message in (
                 (dict(a_scale=np.ones((3, 3), np.float32)), "for each block"),
-                (dict(a_scale=scale_a, b_scale=np.ones((5, 10), np.float32)), "A's are of 128"),
+                (dict(a_scale=scale_a, b_scale=np.ones((5, 4), np.float32)), "A's are of 128"),
+                (dict(a_scale=scale_a, scale_run="128,32,4"), "give one, or A's and B's"),
                 (dict(a_scale=scale_a, promote_every=3), "keep runs together"),
                 (dict(a_scale=scale_a, promote_scales="twice"), "no such choice"),
                 (dict(a_scale=np.zeros(512, np.uint8), scale_layout="128x4"), "scale_run is missing"),
                 (dict(a_scale=scale_a, scale_layout="swizzle"), "no such order"),
-                (dict(a_scale=scale_a, scale_layout="te,te,te"), "give one layout, or A's and B's"),
+                (dict(a_scale=scale_a, scale_layout="te,te,te"), "give one, or A's and B's"),
                 (dict(a_scale=scale_a, alpha=2, b_tensor_scale=3), "alpha.* has no effect with scales"),
                 (dict(a_scale=scale_a, b_scale=scale_b, scale_order="b-first"), "scale_order.* has no effect without a scale"),
                 (dict(promote_scales="a-first"), "promote_scales.* has no effect without"),
