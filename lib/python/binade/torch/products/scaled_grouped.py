@@ -26,11 +26,21 @@ from . import block_scaled
 from .block_scaled import FP8, block_format
 from .grouped import groups
 from .products import words_of
-from .scaled_mm import ROW, blocks_of, scaled
+from .scaled_mm import NVFP4, ROW, SWIZZLED, TENSOR, row_of, scaled
 
 NAME = "_scaled_grouped_mm"
 KERNELS = {"rows": ((90,), 1023), "blocks": ((100, 103), 1024)}  # by what has a scale: the GPUs, and how many groups there may be
 ALIGNED = 16  # bytes
+
+
+def blocks_of(name, args):
+    """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
+    row = row_of(name, args)
+    if row is None or not name.endswith("_v2"):
+        return row
+    (_, *more_a), (_, *more_b) = args[2], args[5]
+    fits = list(args[3]) == list(args[6]) == [row.recipe, TENSOR][:1 + len(more_a)] and len(more_a) == len(more_b) <= (row.kind == NVFP4)
+    return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
 
 
 def why_not(name, args):
@@ -41,7 +51,7 @@ def why_not(name, args):
     floats = [scale for scales in several for scale in scales[row is not None:]]
     if row is not None and (kinds & FP8.keys()) - {torch.float8_e4m3fn}:
         return f"of {words} with scales of blocks"
-    if row is not None and row.kind == "mxf4nvf4" and not floats:
+    if row is not None and row.kind == NVFP4 and not floats:
         return f"of {words} with scales of 16 and none of tensors"
     if row is None and not kinds <= FP8.keys():
         return "of " + words
