@@ -18,19 +18,32 @@ Scales of blocks: MSLK, which was part of FBGEMM (2a3c897, csrc/gemm/cutlass/mx8
 Sm100 kernels, one chain of tcgen05.mma with .block_scale; NVFP4's epilogue is beta · C + alpha · sum with beta and C zero, so no
 result of it is -0. The zeros with which both fill tiles of K up change no sum.
 
+Of sources that differ, the newest is followed (PyTorch after 2.15). Before it, _scaled_grouped_mm refuses MXFP4, and one scale of
+tensors for several groups is read as many, past its end. Where K has NVFP4's groups, MSLK asks for multiples of 16, but reads them
+by TMA, whose addresses are multiples of 16 bytes; so here they are multiples of 32.
+
 What torch leaves as the memory was, behind the last group and where a group of K is empty, is zero here.
 """
 import torch
 
 from . import block_scaled
 from .block_scaled import FP8, block_format
-from .grouped import groups
+from .grouped import ALIGNED, groups, is_transposed
 from .products import words_of
 from .scaled_mm import NVFP4, ROW, SWIZZLED, TENSOR, row_of, scaled
 
 NAME = "_scaled_grouped_mm"
 KERNELS = {"rows": ((90,), 1023), "blocks": ((100, 103), 1024)}  # by what has a scale: the GPUs, and how many groups there may be
-ALIGNED = 16  # bytes
+
+
+def blocks_of(name, args):
+    """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
+    row = row_of(name, args)
+    if row is None or not name.endswith("_v2"):
+        return row
+    (_, *more_a), (_, *more_b) = args[2], args[5]
+    fits = list(args[3]) == list(args[6]) == [row.recipe, TENSOR][:1 + len(more_a)] and len(more_a) == len(more_b) <= (row.kind == NVFP4)
+    return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
 
 
 def blocks_of(name, args):
@@ -61,17 +74,6 @@ def why_not(name, args):
     return "with scales that are not float32" if any(scale.dtype != torch.float32 for scale in floats) else None
 
 
-def is_transposed(name, x):
-    """Whether matrices lie column by column. Raises RuntimeError if they lie so that torch cannot read them."""
-    (rows, columns), (down, along) = x.shape[-2:], x.stride()[-2:]
-    turned = down == 1 and along >= max(1, rows)
-    if not turned and not (along == 1 and down >= max(1, columns)):
-        raise RuntimeError(f"{NAME}: {name} has strides {x.stride()}; rows or columns without gaps between numbers are wanted")
-    if (along if turned else down) % ALIGNED or x.dim() == 3 and x.stride(0) % ALIGNED:
-        raise RuntimeError(f"{NAME}: {name} has strides {x.stride()}; multiples of {ALIGNED} bytes are wanted")
-    return turned
-
-
 def check(sm, row, a, b, offs, bias, out_dtype):
     """Raises an error if torch refuses these operands on this GPU, whatever their scales and groups are."""
     what = "rows" if row is None else "blocks"
@@ -81,7 +83,7 @@ def check(sm, row, a, b, offs, bias, out_dtype):
                          f"ha{'s' if len(sms) == 1 else 've'}")
     if not {a.dim(), b.dim()} <= {2, 3}:
         raise ValueError(f"{NAME}: tensors of 2 or 3 axes are wanted, not of {a.dim()} and {b.dim()}")
-    if is_transposed("the first operand", a) or not is_transposed("the second operand", b):
+    if is_transposed(NAME, "the first operand", a) or not is_transposed(NAME, "the second operand", b):
         raise ValueError(f"{NAME}: the first operand is to lie row by row, the second column by column, as (N, K) transposed does")
     if any(size % 16 for size in (a.shape[-1], *b.shape[-2:])):
         raise ValueError(f"{NAME}: K and N, here {a.shape[-1]}, {b.shape[-2]} and {b.shape[-1]}, are to be multiples of 16")
