@@ -46,7 +46,8 @@ class Grouped(TensorCoresCase):
                   torch.cat([self.one(x.t(), wide[:, run]) for run, x in zip(runs, experts)], 1))
         self.same(self.grouped(rows.t(), drawn(20, 16), offs),
                   torch.stack([self.one(rows[run].t(), drawn(20, 16)[run]) for run in runs]))
-        self.same(self.grouped(drawn(4, 8, 48), experts), self.one(drawn(4, 8, 48), experts))
+        left, right = drawn(4, 8, 24), drawn(4, 24, 16)  # rows of 48 bytes
+        self.same(self.grouped(left, right), self.one(left, right))
 
     def test_gradients_are_grouped_products(self):
         offs = torch.tensor(ENDS, dtype=torch.int32)

@@ -9,7 +9,8 @@
 Each operation is rounded to binary32. A group's sum is its own: its chain, and on sm_90 without use_fast_accum its parts of 128 of
 K, which are added in binary32, begin where its K begins. Scales of rows are (M,) for a (M, K), (G, M) for a (G, M, K), and (G · M,)
 where K has the groups; those of b likewise. Scales of blocks lie group after group, each in tiles of 128×4, filled up; those of b
-(G, K, N) are (G, numbers). Scales of tensors are those of all groups, or one for each.
+(G, K, N) are (G, numbers). The scales of both tensors multiply to one for each group. _scaled_grouped_mm takes no
+FP4.
 
 So the sources say. Scales of rows: PyTorch (017943b, aten/src/ATen/native/cuda/ScaledGroupMM.cu, built for sm_90a alone) has
 CUTLASS's Sm90 kernels for arrays of pointers. With FP8FastAccum they are one chain of wgmma, else GmmaFP8Accumulation adds every
@@ -18,9 +19,10 @@ Scales of blocks: MSLK, which was part of FBGEMM (2a3c897, csrc/gemm/cutlass/mx8
 Sm100 kernels, one chain of tcgen05.mma with .block_scale; NVFP4's epilogue is beta · C + alpha · sum with beta and C zero, so no
 result of it is -0. The zeros with which both fill tiles of K up change no sum.
 
-Of sources that differ, the newest is followed (PyTorch after 2.15). Before it, _scaled_grouped_mm refuses MXFP4, and one scale of
-tensors for several groups is read as many, past its end. Where K has NVFP4's groups, MSLK asks for multiples of 16, but reads them
-by TMA, whose addresses are multiples of 16 bytes; so here they are multiples of 32.
+What torch refuses is as in PyTorch 2.15 (GroupedBlas.cpp of 00d4eaf), where _scaled_grouped_mm hands FP4 to the kernel of rows, which
+refuses its scales, and one scale of tensors for several groups is read as many, past its end: that is refused here. A backend by
+cuBLASLt (pytorch#177038) would take both. Where K has NVFP4's groups, MSLK asks for multiples of 16, but reads them by TMA, whose
+addresses are multiples of 16 bytes; so here they are multiples of 32.
 
 What torch leaves as the memory was, behind the last group and where a group of K is empty, is zero here.
 """
@@ -64,7 +66,7 @@ def why_not(name, args):
     floats = [scale for scales in several for scale in scales[row is not None:]]
     if row is not None and (kinds & FP8.keys()) - {torch.float8_e4m3fn}:
         return f"of {words} with scales of blocks"
-    if row is not None and row.kind == NVFP4 and not floats:
+    if row is not None and row.kind == NVFP4 and name.endswith("_v2") and not floats:
         return f"of {words} with scales of 16 and none of tensors"
     if row is None and not kinds <= FP8.keys():
         return "of " + words
@@ -176,10 +178,10 @@ def of_blocks(products, row, a, b, scale_a, scale_b, tensor_scales, offs):
 def factors_of(scales, many):
     """Returns what the sum of each group is multiplied by, for the scales of both tensors."""
     out = scales[0] * scales[1]
-    if out.numel() not in (1, many):
-        raise ValueError(f"{NAME}: tensors' scales of {tuple(scales[0].shape)} and {tuple(scales[1].shape)}; one or one of each "
-                         f"of {many} groups is wanted")
-    return out.reshape(-1).expand(many)
+    if out.numel() != many:
+        raise ValueError(f"{NAME}: tensors' scales of {tuple(scales[0].shape)} and {tuple(scales[1].shape)}; one of each of {many} groups "
+                         "is wanted")
+    return out.reshape(-1)
 
 
 def product(products, row, a, b, scales, tensor_scales, offs, bias, out_dtype, fast):
@@ -194,6 +196,8 @@ def scaled_grouped_mm(products, a, b, scale_a, scale_b, offs=None, bias=None, sc
     if scale_result is not None:
         raise ValueError(f"{NAME}: torch takes no scale_result here")
     row = block_format(a, b, scale_a, scale_b)
+    if row is not None and row.packed > 1:
+        raise ValueError(f"{NAME}: of {a.dtype} torch has torch.nn.functional.scaled_grouped_mm alone")
     return product(products, row, a, b, (scale_a, scale_b), (), offs, bias, out_dtype, use_fast_accum)
 
 
