@@ -41,12 +41,13 @@ class Grouped(TensorCoresCase):
         runs = [slice(begin, end) for begin, end in zip([0, *ENDS], ENDS)]
         rows, experts = drawn(20, 48), drawn(4, 48, 16)
         self.same(self.grouped(rows, experts, offs), torch.cat([self.one(rows[run], x) for run, x in zip(runs, experts)]))
-        wide = drawn(48, 20)
+        wide = drawn(20, 48).t()
         self.same(self.grouped(experts.transpose(1, 2), wide, offs),
                   torch.cat([self.one(x.t(), wide[:, run]) for run, x in zip(runs, experts)], 1))
         self.same(self.grouped(rows.t(), drawn(20, 16), offs),
                   torch.stack([self.one(rows[run].t(), drawn(20, 16)[run]) for run in runs]))
-        self.same(self.grouped(drawn(4, 8, 48), experts), self.one(drawn(4, 8, 48), experts))
+        left, right = drawn(4, 8, 24), drawn(4, 24, 16)  # rows of 48 bytes
+        self.same(self.grouped(left, right), self.one(left, right))
 
     def test_gradients_are_grouped_products(self):
         offs = torch.tensor(ENDS, dtype=torch.int32)
@@ -62,7 +63,14 @@ class Grouped(TensorCoresCase):
         for args, words in (((drawn(20, 48), drawn(4, 40, 16), offs), "cannot be multiplied"),
                             ((drawn(20, 48), drawn(3, 48, 16), offs), "4 offs of 3 groups"),
                             ((drawn(20, 48), drawn(4, 48, 16)), "offs go with"),
-                            ((drawn(12, 48), drawn(4, 48, 16), offs), "do not ascend within 12")):
+                            ((drawn(12, 48), drawn(4, 48, 16), offs), "do not ascend within 12"),
+                            ((drawn(20, 48), drawn(4, 48, 16), offs.long()), "of torch.int64; int32"),
+                            ((drawn(20, 48), drawn(4, 48, 16), offs[:, None]), r"offs of \(4, 1\)"),
+                            ((drawn(20, 48), drawn(4, 48, 16), offs.repeat_interleave(2)[::2]), "without gaps, are wanted"),
+                            ((drawn(20, 96)[:, ::2], drawn(4, 48, 16), offs), "without gaps between numbers"),
+                            ((drawn(20, 20), drawn(4, 20, 16), offs), r"the first operand has strides \(20, 1\); multiples of 16"),
+                            ((drawn(20, 16), drawn(4, 16, 20), offs), "the second operand has strides"),
+                            ((drawn(20, 16), drawn(4, 260)[:, :256].view(4, 16, 16), offs), r"strides \(260, 16, 1\)")):
             with self.subTest(words), self.assertRaisesRegex(RuntimeError, words):
                 self.grouped(*args)
 

@@ -188,7 +188,7 @@ class ScaledGrouped(TensorCoresCase):
                 for i, j in itertools.product(range(len(x)), range(len(y))):
                     sums[place][i, j] = of_blocks(kind, x[i], y[j], left[i], right[j])
             given = self.blocks_given(kind, *case)
-            for factors in ((None,) if kind != "mxf4nvf4" else (([3.0], [-0.3]), ([3.0, 5.0, 7.0], [0.3, -0.7, 1.1]))):
+            for factors in ((None,) if kind != "mxf4nvf4" else (([3.0], [0.3, -0.7, 1.1]), ([3.0, 5.0, 7.0], [0.3, -0.7, 1.1]))):
                 factor = None if factors is None else np.broadcast_to(np.float32(factors[0]) * np.float32(factors[1]), 3)
                 with np.errstate(invalid="ignore"):
                     exact = sums if factor is None else (sums.view(np.float32) * factor[number] + np.float32(0)).view(np.uint32)
@@ -196,7 +196,7 @@ class ScaledGrouped(TensorCoresCase):
                 self.assertTrue(len(np.unique(wanted)) > 20, "nothing would show")
                 for arch in ("sm_100", "sm_103"):
                     with self.subTest(kind, axes=axes, arch=arch, factors=factors):
-                        if factors is None:
+                        if kind == "mxf8f6f4":
                             got = self.multiplied(arch, torch._scaled_grouped_mm, *given, ends(at))
                             np.testing.assert_array_equal(got, wanted)
                         if hasattr(F, "scaled_grouped_mm"):
@@ -295,9 +295,13 @@ class ScaledGrouped(TensorCoresCase):
         if FP4 is None or not hasattr(F, "scaled_grouped_mm"):
             return
         case = self.blocks_case("mxf4nvf4", (2, 3))
-        newer = self.newer("mxf4nvf4", self.blocks_given("mxf4nvf4", *case), ([1.0, 2.0], [1.0]))
-        self.refused("sm_100", ValueError, "one or one of each of 3 groups", *newer, function=F.scaled_grouped_mm, offs=offs,
-                     **self.swizzles())
+        for of_a in [1.0], [1.0, 2.0]:
+            newer = self.newer("mxf4nvf4", self.blocks_given("mxf4nvf4", *case), (of_a, [1.0]))
+            self.refused("sm_100", ValueError, "one of each of 3 groups", *newer, function=F.scaled_grouped_mm, offs=offs,
+                         **self.swizzles())
+        for kind in ("mxf4", "mxf4nvf4"):
+            four = self.blocks_given(kind, *self.blocks_case(kind, (2, 3)))
+            self.refused("sm_100", ValueError, "scaled_grouped_mm alone", *four, offs)
         newer = self.newer("mxf8f6f4", given)
         self.refused("sm_100", ValueError, "contraction_dim", *newer, function=F.scaled_grouped_mm, offs=offs, contraction_dim=[1, 2],
                      **self.swizzles())

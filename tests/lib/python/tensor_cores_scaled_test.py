@@ -45,6 +45,15 @@ def scales(*shape):
     return 0.01 + torch.rand(shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
+def newer(left, right, recipe=None):
+    """Scales of blocks as torch.nn.functional.scaled_mm takes them, with recipes (their own unless one is given) and swizzles."""
+    several = [x if isinstance(x, list) else [x] for x in (left, right)]
+    own = {torch.float8_e8m0fnu: F.ScalingType.BlockWise1x32, torch.float8_e4m3fn: F.ScalingType.BlockWise1x16}
+    recipes = [[recipe or own[x[0].dtype], *[F.ScalingType.TensorWise] * len(x[1:])] for x in several]
+    swizzles = [[F.SwizzleType.SWIZZLE_32_4_4, *[F.SwizzleType.NO_SWIZZLE] * len(x[1:])] for x in several]
+    return several[0], recipes[0], several[1], recipes[1], *swizzles
+
+
 def summed(arch, a, b, promote_every=None):
     model = binade.GemmModel(INSTRUCTIONS[arch].format(NAMES[a.dtype], NAMES[b.dtype]), arch, promote_every=promote_every,
                              out_format="binary32")
@@ -174,8 +183,7 @@ class Scaled(TensorCoresCase):
         for arch, args, options, text in (
                 ("sm_80", (a, b, one, one), {}, "sm_80 has no FP8"),
                 ("sm_90", (a, b[:16], one, one), {}, "shapes cannot be multiplied"),
-                ("sm_90", (a, b[:, :17], one, one), {}, "multiples of 16"),
-                ("sm_90", (*twos, one, one), {}, "float8_e5m2"),
+                ("sm_90", (a, b[:, :17], one, one), {}, "N, here 17, of 16"),
                 ("sm_90", (a, b, one, torch.ones(1, 32)), {}, "scales of"),
                 ("sm_90", (a, b, torch.ones(7, 1), torch.ones(1, 32)), {}, "scales of"),
                 ("sm_90", (a, b, one, one, torch.ones(32)), {"out_dtype": BF16}, "a bias of"),
@@ -187,6 +195,10 @@ class Scaled(TensorCoresCase):
         ):
             with self.subTest(text), binade.torch.tensor_cores(arch), self.assertRaisesRegex(RuntimeError, text):
                 torch._scaled_mm(*args, **options)
+        with binade.torch.tensor_cores("sm_90"), self.assertRaisesRegex(ValueError, "two operands of float8_e5m2"):
+            torch._scaled_mm(*twos, one, one, out_dtype=BF16)
+        with binade.torch.tensor_cores("sm_100"), self.assertRaisesRegex(ValueError, "scales of rows no result"):
+            torch._scaled_mm(a, b, torch.ones(32, 1), torch.ones(1, 32))
         wide = operands(m=128, k=256, n=128)
         with binade.torch.tensor_cores("sm_90"), self.assertRaisesRegex(RuntimeError, "no use_fast_accum"):
             torch._scaled_mm(*wide, torch.ones(128, 2), torch.ones(2, 128), out_dtype=BF16, use_fast_accum=True)
@@ -222,6 +234,9 @@ class Scaled(TensorCoresCase):
                                                 codes[1][j, at:at + step].tolist(), rows_of_scales[0][i][own],
                                                 rows_of_scales[1][j][own], c)
                 wanted[i, j] = c
+            if kind == "mxf4":
+                self.check_mxfp4(a, b.t(), *laid, wanted.view(np.float32))
+                continue
             for arch in ("sm_100", "sm_120"):
                 with self.subTest(kind, arch=arch):
                     got = self.multiplied(arch, a, b.t(), *laid, out_dtype=torch.float32)
@@ -235,6 +250,104 @@ class Scaled(TensorCoresCase):
                 np.testing.assert_array_equal(got.numpy(), wanted.view(np.float32) * np.float32(1.5))
             with self.assertRaisesRegex(RuntimeError, "has no scales of blocks"), binade.torch.tensor_cores("sm_90"):
                 torch._scaled_mm(a, b.t(), *laid, out_dtype=BF16)
+
+    def check_mxfp4(self, a, b, left, right, wanted):
+        """MXFP4 is torch.nn.functional.scaled_mm's alone, in bfloat16; torch's kernel takes no bias."""
+        if not hasattr(F, "scaled_mm"):
+            return
+        given = a, b, *newer(left, right)
+        for bias in (None, torch.full((b.shape[1],), 1e6, dtype=BF16)):
+            got = self.multiplied("sm_100", *given, bias=bias, function=F.scaled_mm)
+            self.equal(got, values(torch.tensor(wanted).to(BF16)), bias)
+        for arch in ("sm_90", "sm_110", "sm_120"):
+            self.refused(arch, NotImplementedError, f"sm_100 and sm_103 alone, not on {arch}", F.scaled_mm, given)
+
+    def refused(self, arch, error, text, function, args, **options):
+        with self.subTest(text), binade.torch.tensor_cores(arch), self.assertRaisesRegex(error, text) as caught:
+            function(*args, **options)
+        self.assertIs(type(caught.exception), error)
+        self.assertNotIn("\n", str(caught.exception))
+
+    def block_operands(self, dtype=torch.float8_e4m3fn, scale=None, m=32, k=64, n=32):
+        """Zeros of a dtype, and scales that fit them."""
+        if FP4 is None:
+            self.skipTest("this torch has no float4_e2m1fn_x2")
+        packed = 2 if dtype is FP4 else 1
+        scale = scale or torch.float8_e8m0fnu
+        runs = -(-k // (32 if scale is torch.float8_e8m0fnu else 16))
+        a, b = (torch.zeros(rows, k // packed, dtype=torch.uint8).view(dtype) for rows in (m, n))
+        laid = [torch.zeros((rows + -rows % 128) * (runs + -runs % 4), dtype=torch.uint8).view(scale) for rows in (m, n)]
+        return a, b.t(), *laid
+
+    def test_what_torch_refuses_of_blocks_is_refused(self):
+        e5m2, out = torch.float8_e5m2, {"out_dtype": BF16}
+        a, b, left, right = mx = self.block_operands()
+        nv = self.block_operands(FP4, torch.float8_e4m3fn)
+        gaps = torch.stack([left.view(torch.uint8)] * 2, 1).view(left.dtype)[:, 0]
+        cases = (
+            (ValueError, "two operands of float8_e5m2", (a.view(e5m2), b.view(e5m2), left, right), out),
+            (RuntimeError, "a result of torch.float8_e4m3fn", mx, {}),
+            (RuntimeError, "scale_a has strides", (a, b, gaps, right), out),
+            (RuntimeError, "scale_b has 256 numbers; 32 rows of 64 have 512", (a, b, left, right[:256]), out),
+            (RuntimeError, "scale_result", mx, {**out, "scale_result": torch.ones(2)}),
+            (RuntimeError, "a bias of 7 numbers", mx, {**out, "bias": torch.ones(7, dtype=BF16)}),
+            (RuntimeError, "a bias of torch.float16", mx, {**out, "bias": torch.ones(32).half()}),
+            (RuntimeError, "no use_fast_accum", nv, {**out, "use_fast_accum": True}),
+            (RuntimeError, "K, here 48, is to be a multiple of 32", self.block_operands(FP4, torch.float8_e4m3fn, k=48), out),
+        )
+        for error, text, args, options in cases:
+            self.refused("sm_100", error, text, torch._scaled_mm, args, **options)
+        if not hasattr(F, "scaled_mm"):
+            return
+        one, two, levels = torch.ones(1), torch.ones(2), {"swizzle_a": [1, 0], "swizzle_b": [1, 0]}
+        cases = (
+            (ValueError, "two operands of float8_e5m2", (a.view(e5m2), b.view(e5m2), left, right), {}),
+            (ValueError, "those of float8_e4m3fn alone", (a, b.view(e5m2), left, right), {}),
+            (RuntimeError, "a result of torch.float8_e4m3fn", mx, {"output_dtype": None}),
+            (ValueError, "scale_a has strides", (a, b, gaps, right), {}),
+            (ValueError, "scale_b has 256 numbers", (a, b, left, right[:256]), {}),
+            (ValueError, "no use_fast_accum", nv, {"use_fast_accum": True}),
+            (ValueError, "a bias of 7 numbers", mx, {"bias": torch.ones(7, dtype=BF16)}),
+            (ValueError, r"swizzles \[\] of scale_a; 1, ", mx, {"swizzle_a": []}),
+            (ValueError, r"swizzles \[1\] of scale_a; 2, ", (*nv[:2], [nv[2], one], [nv[3], one]), {}),
+            (ValueError, r"scale_b is \(1,\) of torch.float64", (*nv[:2], [nv[2], one], [nv[3], one.double()]), levels),
+            (ValueError, r"scale_a is \(2,\) of torch.float32", (*nv[:2], [nv[2], two], [nv[3], two]), levels),
+            (ValueError, "2 scales of a and 1 of b", (*nv[:2], [nv[2], one], nv[3]), {"swizzle_a": [1, 0]}),
+            (ValueError, r"recipes \[1\]", mx, {"recipe": F.ScalingType.RowWise}),
+            (ValueError, "contraction_dim", mx, {"contraction_dim": (0, 1)}),
+            (ValueError, "K, here 8, is to be a multiple of 16", self.block_operands(k=8), {}),
+            (RuntimeError, "K, here 48, is to be a multiple of 32", self.block_operands(FP4, k=48), {}),
+        )
+        for error, text, args, options in cases:
+            swizzles = {name: [F.SwizzleType(x) for x in options[name]] for name in ("swizzle_a", "swizzle_b") if name in options}
+            recipe = options.get("recipe")
+            options = {name: x for name, x in options.items() if name != "recipe"} | swizzles
+            self.refused("sm_100", error, text, F.scaled_mm, (*args[:2], *newer(*args[2:], recipe)[:4]),
+                         **{**dict.fromkeys(("swizzle_a", "swizzle_b"), F.SwizzleType.SWIZZLE_32_4_4), **options})
+
+    def test_blocks_of_no_rows_or_terms_make_zeros(self):
+        for sizes in ({"m": 0}, {"k": 0}, {"n": 0}):
+            for kind in ((), (FP4,), (FP4, torch.float8_e4m3fn)):
+                args = self.block_operands(*kind, **sizes)
+                a, b, *laid = args
+                wanted = torch.zeros(len(a), b.shape[1], dtype=BF16)
+                got = self.multiplied("sm_90", *args, bias=torch.ones(b.shape[1], dtype=BF16), out_dtype=BF16)
+                self.assertTrue(torch.equal(got, wanted))
+                if hasattr(F, "scaled_mm"):
+                    self.assertTrue(torch.equal(self.multiplied("sm_90", a, b, *newer(*laid), function=F.scaled_mm), wanted))
+
+    def test_blocks_that_are_not_emulated_are_listed(self):
+        four = self.block_operands(FP4)
+        calls = [("of a K of 48", "sm_100", torch._scaled_mm, self.block_operands(k=48), {}),
+                 ("of MXFP4, which torch hands to cuBLASLt", "sm_100", torch._scaled_mm, four, {})]
+        if hasattr(F, "scaled_mm"):
+            a, b, *laid = self.block_operands(FP4, torch.float8_e4m3fn, k=48)
+            calls += [("of MXFP4 on sm_103", "sm_103", F.scaled_mm, (*four[:2], *newer(*four[2:])), {}),
+                      ("of MXFP4 into float16", "sm_100", F.scaled_mm, (*four[:2], *newer(*four[2:])), {"output_dtype": torch.float16}),
+                      ("of a K of 48", "sm_100", F.scaled_mm, (a, b, *newer(*laid)), {})]
+        for text, arch, function, args, options in calls:
+            with self.subTest(text), binade.torch.tensor_cores(arch, strict=True), self.assertRaisesRegex(NotImplementedError, text):
+                function(*args, **options)
 
     def test_what_is_not_emulated_is_listed(self):
         a, b = operands(m=32, k=32, n=32)

@@ -71,20 +71,15 @@ def codes(x):
     return torch.stack((out & 15, out >> 4), -1).flatten(-2) if x.dtype == FP4 else out
 
 
-def check(sm, row, a, b, scale_a, scale_b):
-    """Raises RuntimeError if torch's _scaled_mm refuses these sizes on this GPU."""
-    (m, k), n = a.shape, b.shape[1]
-    right = b.shape[0] * row.packed
-    k *= row.packed
-    if sm not in FAMILIES:
-        raise RuntimeError(f"_scaled_mm: sm_{sm} has no scales of blocks in {row.scale}; {', '.join(map('sm_{}'.format, FAMILIES))} "
-                           "have")
-    if right != k or k % 32 or n % 16:
-        raise RuntimeError(f"_scaled_mm: K and N, here {k} and {n}, are to be multiples of 32 and 16")
-    for name, scale, rows in (("scale_a", scale_a, m), ("scale_b", scale_b, n)):
+def check(row, a, b, scale_a, scale_b, refused):
+    """Raises an error, of the type `refused`, if torch refuses these scales."""
+    k = a.shape[1] * row.packed
+    for name, scale, rows in (("scale_a", scale_a, a.shape[0]), ("scale_b", scale_b, b.shape[1])):
         if scale.numel() != row.scales(rows, k):
-            raise RuntimeError(f"_scaled_mm: {name} has {scale.numel()} numbers; {rows} rows of {k} have {row.scales(rows, k)} in tiles "
-                               "of 128×4")
+            raise refused(f"_scaled_mm: {name} has {scale.numel()} numbers; {rows} rows of {k} have {row.scales(rows, k)} in tiles of "
+                          "128×4")
+        if not scale.is_contiguous():
+            raise refused(f"_scaled_mm: {name} has strides {scale.stride()}; numbers without gaps, one row after the other, are wanted")
 
 
 def sums(sm, row, a, b, scale_a, scale_b):

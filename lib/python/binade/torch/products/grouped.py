@@ -6,12 +6,16 @@
     a (M, K)       b (K, N)       a product of each group of K                 (G, M, N)
     a (G, M, K)    b (G, K, N)    a batch                                      (G, M, N)
 
-offs: (G,) integers, where each group ends. What lies behind the last group, of which torch says nothing, is zero. A group has its own
-sum, one chain of the architecture's instruction, as a product of its size has.
+offs: (G,) int32, where each group ends. What lies behind the last group, of which torch says nothing, is zero. A group has its own
+sum, one chain of the architecture's instruction, as a product of its size has. What torch refuses is as in PyTorch 2.15
+(aten/src/ATen/native/GroupedMMUtils.h), but where data begin is not looked at.
 """
 from typing import NamedTuple
 
 import torch
+
+
+ALIGNED = 16  # bytes
 
 
 class Group(NamedTuple):
@@ -41,6 +45,18 @@ def runs(name, offs, length):
     return [slice(begin, end) for begin, end in zip(begins, ends)]
 
 
+def is_transposed(name, which, x):
+    """Whether matrices lie column by column. Raises RuntimeError if they lie so that torch cannot read them."""
+    (rows, columns), (down, along) = x.shape[-2:], x.stride()[-2:]
+    turned = down == 1 and along >= max(1, rows)
+    if not turned and not (along == 1 and down >= max(1, columns)):
+        raise RuntimeError(f"{name}: {which} has strides {x.stride()}; rows or columns without gaps between numbers are wanted")
+    steps = (along if turned else down), x.stride(0) if x.dim() == 3 else 0
+    if any(step * x.element_size() % ALIGNED for step in steps):
+        raise RuntimeError(f"{name}: {which} has strides {x.stride()}; multiples of {ALIGNED} bytes are wanted")
+    return turned
+
+
 def groups(name, a, b, offs, refused=RuntimeError, packed=1):
     """Returns the shape of the result, and the groups. refused: the error that is raised where shapes do not fit each other. packed:
     how many numbers of K, which offs count, are one of the tensors."""
@@ -67,7 +83,11 @@ def grouped_mm(products, a, b, offs=None, bias=None, out_dtype=None):
         raise RuntimeError("_grouped_mm: torch takes no bias here")
     if out_dtype not in (None, a.dtype):
         raise RuntimeError(f"_grouped_mm: a result of {out_dtype}; torch gives that of its operands, {a.dtype}")
+    if offs is not None and (offs.dim() != 1 or offs.dtype != torch.int32 or offs.stride(0) != 1):
+        raise RuntimeError(f"_grouped_mm: offs of {tuple(offs.shape)} of {offs.dtype}; int32 of one axis, without gaps, are wanted")
     shape, of = groups("_grouped_mm", a, b, offs)
+    is_transposed("_grouped_mm", "the first operand", a)
+    is_transposed("_grouped_mm", "the second operand", b)
     if offs is None:
         return products.product(a, b)
     out = torch.zeros(shape, dtype=a.dtype)

@@ -141,7 +141,7 @@ LOW_PRECISION = {**OPS, "_scaled_dot_product_flash_attention_for_cpu": ("matmul"
 # Ops with products inside that are not emulated.
 WITH_PRODUCTS = frozenset((
     "mkldnn_rnn_layer", "mkldnn_linear", "mkldnn_convolution", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
-    "_addmm_activation", "_int_mm", "_weight_int8pack_mm",
+    "_addmm_activation", "_int_mm", "_weight_int8pack_mm", "_scaled_addmm", "_scaled_addmm_",
     "_weight_int4pack_mm", "_cdist_forward", "_trilinear", "_sparse_mm", "_sparse_addmm", "sspaddmm", "linalg_vecdot",
     "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell", "quantized_lstm", "quantized_gru", "conv_tbc", "_convolution",

@@ -9,7 +9,8 @@
 Each operation is rounded to binary32. A group's sum is its own: its chain, and on sm_90 without use_fast_accum its parts of 128 of
 K, which are added in binary32, begin where its K begins. Scales of rows are (M,) for a (M, K), (G, M) for a (G, M, K), and (G · M,)
 where K has the groups; those of b likewise. Scales of blocks lie group after group, each in tiles of 128×4, filled up; those of b
-(G, K, N) are (G, numbers). Scales of tensors are those of all groups, or one for each.
+(G, K, N) are (G, numbers). The scales of both tensors multiply to one for each group. _scaled_grouped_mm takes no
+FP4.
 
 So the sources say. Scales of rows: PyTorch (017943b, aten/src/ATen/native/cuda/ScaledGroupMM.cu, built for sm_90a alone) has
 CUTLASS's Sm90 kernels for arrays of pointers. With FP8FastAccum they are one chain of wgmma, else GmmaFP8Accumulation adds every
@@ -18,19 +19,43 @@ Scales of blocks: MSLK, which was part of FBGEMM (2a3c897, csrc/gemm/cutlass/mx8
 Sm100 kernels, one chain of tcgen05.mma with .block_scale; NVFP4's epilogue is beta · C + alpha · sum with beta and C zero, so no
 result of it is -0. The zeros with which both fill tiles of K up change no sum.
 
+What torch refuses is as in PyTorch 2.15 (GroupedBlas.cpp of 00d4eaf), where _scaled_grouped_mm hands FP4 to the kernel of rows, which
+refuses its scales, and one scale of tensors for several groups is read as many, past its end: that is refused here. A backend by
+cuBLASLt (pytorch#177038) would take both. Where K has NVFP4's groups, MSLK asks for multiples of 16, but reads them by TMA, whose
+addresses are multiples of 16 bytes; so here they are multiples of 32.
+
 What torch leaves as the memory was, behind the last group and where a group of K is empty, is zero here.
 """
 import torch
 
 from . import block_scaled
 from .block_scaled import FP8, block_format
-from .grouped import groups
+from .grouped import ALIGNED, groups, is_transposed
 from .products import words_of
-from .scaled_mm import ROW, blocks_of, scaled
+from .scaled_mm import NVFP4, ROW, SWIZZLED, TENSOR, row_of, scaled
 
 NAME = "_scaled_grouped_mm"
 KERNELS = {"rows": ((90,), 1023), "blocks": ((100, 103), 1024)}  # by what has a scale: the GPUs, and how many groups there may be
-ALIGNED = 16  # bytes
+
+
+def blocks_of(name, args):
+    """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
+    row = row_of(name, args)
+    if row is None or not name.endswith("_v2"):
+        return row
+    (_, *more_a), (_, *more_b) = args[2], args[5]
+    fits = list(args[3]) == list(args[6]) == [row.recipe, TENSOR][:1 + len(more_a)] and len(more_a) == len(more_b) <= (row.kind == NVFP4)
+    return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
+
+
+def blocks_of(name, args):
+    """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
+    row = row_of(name, args)
+    if row is None or not name.endswith("_v2"):
+        return row
+    (_, *more_a), (_, *more_b) = args[2], args[5]
+    fits = list(args[3]) == list(args[6]) == [row.recipe, TENSOR][:1 + len(more_a)] and len(more_a) == len(more_b) <= (row.kind == NVFP4)
+    return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
 
 
 def why_not(name, args):
@@ -41,7 +66,7 @@ def why_not(name, args):
     floats = [scale for scales in several for scale in scales[row is not None:]]
     if row is not None and (kinds & FP8.keys()) - {torch.float8_e4m3fn}:
         return f"of {words} with scales of blocks"
-    if row is not None and row.kind == "mxf4nvf4" and not floats:
+    if row is not None and row.kind == NVFP4 and name.endswith("_v2") and not floats:
         return f"of {words} with scales of 16 and none of tensors"
     if row is None and not kinds <= FP8.keys():
         return "of " + words
@@ -49,17 +74,6 @@ def why_not(name, args):
         if list(args[3]) != [ROW] or list(args[6]) != [ROW] or any(map(any, (args[4], args[7]))):
             return "with scales in a layout that is not emulated"
     return "with scales that are not float32" if any(scale.dtype != torch.float32 for scale in floats) else None
-
-
-def is_transposed(name, x):
-    """Whether matrices lie column by column. Raises RuntimeError if they lie so that torch cannot read them."""
-    (rows, columns), (down, along) = x.shape[-2:], x.stride()[-2:]
-    turned = down == 1 and along >= max(1, rows)
-    if not turned and not (along == 1 and down >= max(1, columns)):
-        raise RuntimeError(f"{NAME}: {name} has strides {x.stride()}; rows or columns without gaps between numbers are wanted")
-    if (along if turned else down) % ALIGNED or x.dim() == 3 and x.stride(0) % ALIGNED:
-        raise RuntimeError(f"{NAME}: {name} has strides {x.stride()}; multiples of {ALIGNED} bytes are wanted")
-    return turned
 
 
 def check(sm, row, a, b, offs, bias, out_dtype):
@@ -71,7 +85,7 @@ def check(sm, row, a, b, offs, bias, out_dtype):
                          f"ha{'s' if len(sms) == 1 else 've'}")
     if not {a.dim(), b.dim()} <= {2, 3}:
         raise ValueError(f"{NAME}: tensors of 2 or 3 axes are wanted, not of {a.dim()} and {b.dim()}")
-    if is_transposed("the first operand", a) or not is_transposed("the second operand", b):
+    if is_transposed(NAME, "the first operand", a) or not is_transposed(NAME, "the second operand", b):
         raise ValueError(f"{NAME}: the first operand is to lie row by row, the second column by column, as (N, K) transposed does")
     if any(size % 16 for size in (a.shape[-1], *b.shape[-2:])):
         raise ValueError(f"{NAME}: K and N, here {a.shape[-1]}, {b.shape[-2]} and {b.shape[-1]}, are to be multiples of 16")
@@ -164,10 +178,10 @@ def of_blocks(products, row, a, b, scale_a, scale_b, tensor_scales, offs):
 def factors_of(scales, many):
     """Returns what the sum of each group is multiplied by, for the scales of both tensors."""
     out = scales[0] * scales[1]
-    if out.numel() not in (1, many):
-        raise ValueError(f"{NAME}: tensors' scales of {tuple(scales[0].shape)} and {tuple(scales[1].shape)}; one or one of each "
-                         f"of {many} groups is wanted")
-    return out.reshape(-1).expand(many)
+    if out.numel() != many:
+        raise ValueError(f"{NAME}: tensors' scales of {tuple(scales[0].shape)} and {tuple(scales[1].shape)}; one of each of {many} groups "
+                         "is wanted")
+    return out.reshape(-1)
 
 
 def product(products, row, a, b, scales, tensor_scales, offs, bias, out_dtype, fast):
@@ -182,6 +196,8 @@ def scaled_grouped_mm(products, a, b, scale_a, scale_b, offs=None, bias=None, sc
     if scale_result is not None:
         raise ValueError(f"{NAME}: torch takes no scale_result here")
     row = block_format(a, b, scale_a, scale_b)
+    if row is not None and row.packed > 1:
+        raise ValueError(f"{NAME}: of {a.dtype} torch has torch.nn.functional.scaled_grouped_mm alone")
     return product(products, row, a, b, (scale_a, scale_b), (), offs, bias, out_dtype, use_fast_accum)
 
 

@@ -102,7 +102,7 @@ class TensorCores(TorchDispatchMode):
             return self._run(name, func, args, kwargs)
         kind, function = emulated
         operands = [x for x in args if isinstance(x, torch.Tensor)]
-        why = why_not(kind, name, func._overloadname, args, operands, self.devices)
+        why = why_not(kind, name, func._overloadname, args, operands, self.devices, self._models.sm)
         if why:
             return self._leave(name, why, func, args, kwargs)
         return self._product(name, func, kind_of(name.removesuffix("_"), kind, args), function, operands, args, kwargs)
@@ -174,12 +174,12 @@ class RefusesLater(TorchFunctionMode):
                                "that block")
 
 
-def why_not(kind, name, overload, args, operands, devices):
+def why_not(kind, name, overload, args, operands, devices, sm):
     """Returns why a call with products is not emulated; None if it is. devices: the device types whose tensors are emulated."""
     if overload not in ("default", "out"):
         return f"its overload {overload} is not emulated"
     if kind == "scaled":
-        why = (scaled_grouped if "grouped" in name else scaled_mm).why_not(name, args)
+        why = scaled_grouped.why_not(name, args) if "grouped" in name else scaled_mm.why_not(name, args, sm)
     else:
         if name == "_grouped_mm":
             operands = operands[:2]  # the third are integers
