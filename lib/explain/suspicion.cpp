@@ -37,7 +37,9 @@ class Suspect {
     if (size < 64 * error || size < 64 * ulp) return {};
     // A chain has many partial sums, some of which are near to any number.
     chain_enough_ = std::min(explained_enough, 16 * std::max(error, ulp) / size);
-    consider(-value_of(x_.result), "0: was it written at all?");
+    if (value_of(*x_.hardware).is_zero()) {
+      consider(-value_of(x_.result), "0: was it written at all?");
+    }
     consider(-value_of(x_.result) - value_of(x_.result), "the sum with the other sign");
     if (x_.c) consider(-value_of(*x_.c), "the sum without c");
     steps();

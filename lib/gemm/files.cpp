@@ -17,6 +17,7 @@
 #include "lib/gemm/packed_elements.h"
 #include "lib/gemm/scales.h"
 #include "lib/io/npy_writer.h"
+#include "lib/io/opened_tensor.h"
 #include "lib/io/safetensors_writer.h"
 #include "lib/range/quantize_stream.h"
 #include "lib/text/error.h"
@@ -148,6 +149,21 @@ bool has_block_scales(const GemmFiles& files, bool of_b, const ScalesOfLines& ou
                           false);
 }
 
+/// Whether one of two matrices has a scale for each of several lines, the other a single one: of
+/// rows and of a tile of one run, where K has one.
+bool are_of_one_run(const GemmFiles& files, const ScalesOfLines& out) {
+  constexpr std::size_t longest = 128;  // of the runs of kernels
+  const bool both = !files.a_scale.empty() && !files.b_scale.empty();
+  if (!both || out.groups.any() || out.k > longest) return false;
+  const auto numbers = [](const std::string& where) {
+    const std::vector<std::uint64_t> shape = open_tensor(where).info().shape;
+    return shape.size() == 2 ? shape[0] * shape[1] : 0;
+  };
+  const std::uint64_t a = numbers(files.a_scale), b = numbers(files.b_scale);
+  return (a == out.m && b == 1 && out.m > 1 && out.n > 1) ||
+         (b == out.n && a == 1 && out.m > 1 && out.n > 1);
+}
+
 /// Reads the scales of A, or of B; `other_has`: the other matrix has scales of blocks.
 void read_scales_of(const GemmFiles& files, bool of_b, bool other_has, std::size_t run,
                     const Format& format, const ScalesOfLines& out) {
@@ -159,8 +175,8 @@ void read_scales_of(const GemmFiles& files, bool of_b, bool other_has, std::size
   const std::size_t length = length_of_runs(of_side("--scale-run", files.scale_run, of_b));
   const std::string layout = of_side("--scale-layout", files.scale_layout, of_b);
   const bool in_order = layout == GemmFiles{}.scale_layout;
-  const bool of_blocks =
-      run != 0 || length != 0 || !in_order || are_block_scales(where, lines, other_has);
+  const bool of_blocks = !where.empty() && (run != 0 || length != 0 || !in_order ||
+                                            are_block_scales(where, lines, other_has));
   if (!where.empty() && !of_blocks) {
     of_lines = read_scales(where, what, lines);
   } else if (!where.empty()) {
@@ -231,7 +247,9 @@ std::optional<float> scale_number(const std::string& text) {
 
 void read_product_scales(const GemmFiles& files, std::size_t run, const Format& format,
                          const ScalesOfLines& out) {
-  const bool a = has_block_scales(files, false, out), b = has_block_scales(files, true, out);
+  const bool both = are_of_one_run(files, out);
+  const bool a = both || has_block_scales(files, false, out);
+  const bool b = both || has_block_scales(files, true, out);
   read_scales_of(files, false, b, run, format, out);
   read_scales_of(files, true, a, run, format, out);
 }

@@ -233,7 +233,12 @@ void check_runs(const GemmModel& g, const AddedMatrices& added) {
       if (of >= 0 && mine != of) {
         throw Error("GemmModel: products of K " + std::to_string(of) + " and " +
                     std::to_string(mine) + " in runs of " + std::to_string(run) +
-                    " are multiplied by one scale; let the order of the sum keep runs together");
+                    " are multiplied by one scale; let the order of the sum keep runs together" +
+                    (g.sum.promote_every * g.k > static_cast<int>(run)
+                         ? ", and promote every " +
+                               std::to_string(run / static_cast<std::size_t>(g.k)) +
+                               " instructions or fewer"
+                         : std::string()));
       }
       of = mine;
     }

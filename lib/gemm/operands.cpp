@@ -3,6 +3,7 @@
 // Checks that the matrices of a product are as large as m, n and k say.
 #include "lib/gemm/operands.h"
 
+#include <algorithm>
 #include <string>
 
 #include "lib/text/error.h"
@@ -44,6 +45,30 @@ void add_lines(std::vector<T>& to, const std::vector<T>& from, std::size_t first
 }
 
 }  // namespace
+
+std::string special_scales(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                           const RunScales& runs, std::size_t k) {
+  const auto is_special = [](std::uint64_t scale) { return (scale & 0x7F800000) == 0x7F800000; };
+  std::string out;
+  const auto tell = [&](const auto& scales, const char* matrix, const char* line,
+                        std::size_t each) {
+    const auto first = std::ranges::find_if(scales, is_special);
+    if (first == scales.end()) return;
+    const auto count = std::ranges::count_if(scales, is_special);
+    const auto at = static_cast<std::size_t>(first - scales.begin());
+    out += (out.empty() ? "" : "; ") + std::to_string(count) +
+           (count == 1 ? " scale of " : " scales of ") + matrix +
+           (count == 1 ? " is NaN or infinite, of " : " are NaN or infinite, the first of ") +
+           line + " " + std::to_string(at / each);
+    if (each != 1) out += ", run " + std::to_string(at % each) + " of K";
+  };
+  const std::size_t each = runs.count(k);
+  tell(a, "A", "row", 1);
+  tell(b, "B", "column", 1);
+  tell(runs.a, "A", "row", each == 0 ? 1 : each);
+  tell(runs.b, "B", "column", each == 0 ? 1 : each);
+  return out;
+}
 
 void RunScales::divide(std::size_t to, std::size_t k) {
   const std::size_t before = count(k), times = length / to;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,6 +77,11 @@ struct GemmOperands {
 
 /// Returns the product of the rows of a group, in their order; it may have none.
 GemmOperands product_of_group(const GemmOperands& x, std::size_t group);
+
+/// Returns which scales are no finite numbers, in words: "2 scales of A are no numbers, the first
+/// of row 3, run 1 of K"; empty if all are.
+std::string special_scales(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                           const RunScales& runs, std::size_t k);
 
 /// How large a product is, and how many elements its matrices have.
 struct OperandSizes {

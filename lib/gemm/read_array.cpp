@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts tensors to encodings.
+// Converts the elements of tensors to encodings of a format, exactly or rounded.
 #include "lib/gemm/read_array.h"
 
 #include <fmt/format.h>

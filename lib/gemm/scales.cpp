@@ -223,7 +223,9 @@ LineScales read_block_scales(const BlockScaleFile& given) {
         x.length == 0 ? std::string() : fmt::format(" of {} elements of K", x.length);
     const std::string of_stack =
         x.lines.is_stack ? fmt::format(", in a stack of {}", x.lines.groups) : std::string();
-    throw error_in(x.where, fmt::format("{} scales", file.codes.size()),
+    throw error_in(x.where,
+                   file.shape.empty() ? fmt::format("{} scales", file.codes.size())
+                                      : "scales of shape " + shape_text(file.shape),
                    fmt::format("{} of {} lines of {} elements{} is a number, one for each line, or "
                                "one for each block{}",
                                x.what, x.lines.count, x.k, of_stack, of_k));

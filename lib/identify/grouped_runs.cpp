@@ -162,6 +162,21 @@ std::size_t run_of_most_wrong(std::span<const KernelRun> runs, std::span<const s
   return out;
 }
 
+KernelRun first_rows(const KernelRun& run, std::size_t rows) {
+  KernelRun out = run;
+  out.m = std::min(run.m, rows);
+  const auto cut = [&](auto& x, std::size_t each) {
+    if (!x.empty()) x.resize(out.m * each);
+  };
+  cut(out.a, run.k);
+  cut(out.c, run.n);
+  cut(out.d, run.n);
+  cut(out.a_scale, 1);
+  cut(out.runs.a, run.runs.count(run.k));
+  cut(out.rows, 1);
+  return out;
+}
+
 std::vector<KernelRun> take_idle(std::vector<KernelRun>& runs) {
   std::vector<KernelRun> out;
   for (const KernelRun& run : runs) {
@@ -188,7 +203,7 @@ std::optional<WrongGroups> wrong_groups(const GemmModel& g, std::span<const Kern
     out.elements += run.size();
     for (const KernelRun* const other : others) {
       for (const Taken& taken : kinds) {
-        const bool is_other = other != &run && other->n == run.n && other->k == run.k;
+        const bool is_other = other->name != run.name && other->n == run.n && other->k == run.k;
         const bool is_all = taken.b && taken.scales;
         if (!is_other || wrong.empty() || (!is_all && !has_scales(run))) continue;
         std::vector<std::size_t> rows, whole;

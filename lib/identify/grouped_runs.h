@@ -34,6 +34,9 @@ struct WrongGroups {
 std::optional<WrongGroups> wrong_groups(const GemmModel& model, std::span<const KernelRun> runs,
                                         std::span<const KernelRun> idle);
 
+/// Returns the run of at most so many of its rows, the first ones.
+KernelRun first_rows(const KernelRun& run, std::size_t rows);
+
 /// Takes the runs of groups without rows out, and returns them.
 std::vector<KernelRun> take_idle(std::vector<KernelRun>& runs);
 

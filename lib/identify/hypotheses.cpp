@@ -565,6 +565,31 @@ const Identification& nearest_operands(const Identification& x) {
   return *best;
 }
 
+/// Returns the candidate that gives most rows, whichever group's B they met: of a row or two of
+/// each group, since where no row met its own B none of the models is near.
+const Candidate& model_of_groups(const Identification& x, const Candidate& nearest) {
+  constexpr std::size_t most_models = 24, rows = 2;
+  std::vector<KernelRun> some, others = x.idle;
+  for (const KernelRun& run : x.runs) {
+    some.push_back(first_rows(run, rows));
+    others.push_back(run);
+  }
+  std::vector<const Candidate*> models{&nearest};
+  for (const Candidate& one : x.candidates) {
+    if (models.size() == most_models) break;
+    models.push_back(&one);
+  }
+  const Candidate* best = &nearest;
+  std::size_t most = 0;
+  for (const Candidate* const one : models) {
+    const auto found = wrong_groups(one->model, some, others);
+    if (!found || found->equal <= most) continue;
+    most = found->equal;
+    best = one;
+  }
+  return *best;
+}
+
 /// Returns those of the run that the nearest model gets wrong most, and before them whether rows
 /// met the B of another group.
 KernelHypotheses hypotheses_of_several(const Identification& x, double seconds,
@@ -577,8 +602,11 @@ KernelHypotheses hypotheses_of_several(const Identification& x, double seconds,
     const Candidate& nearest = x.candidate(x.result.rejected[0]);
     run = run_of_most_wrong(x.runs, equal_elements(nearest.model, x.runs));
     const bool grouped = std::ranges::none_of(x.runs, &std::string::empty, &KernelRun::name);
-    if (grouped) wrong = wrong_groups(nearest.model, x.runs, x.idle);
-    by = command_of(x, nearest);
+    if (grouped) {
+      const Candidate& right = model_of_groups(x, nearest);
+      wrong = wrong_groups(right.model, x.runs, x.idle);
+      by = command_of(x, right);
+    }
   }
   std::swap(one.runs[0], one.runs[run]);
   one.runs.resize(1);

@@ -64,6 +64,9 @@ Identification identify_as(const KernelTypes& types, std::vector<KernelRun> runs
   poll();
   out.cores = cores_for(types, out.searched);
   out.candidates = candidates_for(out.cores, facts);
+  // Scales of an instruction's format are rarely another kernel's.
+  std::ranges::stable_partition(out.candidates,
+                                [](const Candidate& one) { return is_scaled(one.model.model); });
   // Bits of integers, or scaled integers, may stand in a D of floating point (hypotheses.h).
   const bool integers = is_integer(types.a) && is_integer(types.b) && searched == Searched{};
   if (out.candidates.empty() && !(integers && types.d == binary32)) {

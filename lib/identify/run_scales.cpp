@@ -5,8 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <functional>
+#include <string>
+#include <utility>
 
+#include "emulate/instruction_shapes.h"
+#include "lib/block/scale_layout.h"
 #include "lib/identify/change_fit.h"
 
 namespace binade {
@@ -14,86 +20,156 @@ namespace {
 
 double number_of_scale(std::uint32_t scale) { return std::bit_cast<float>(scale); }
 
-/// The scales as they are.
+/// The scales of a matrix as they are: `lines` times `runs`.
 struct OwnScales {
   const std::vector<std::uint32_t>* scales;
-  std::size_t runs;
+  std::size_t lines, runs;
 
   std::uint32_t operator()(std::size_t line, std::size_t run) const {
     return (*scales)[line * runs + run];
   }
 };
 
-/// Adds the mistakes with the scales of one matrix.
-class OneMatrix {
- public:
-  OneMatrix(const KernelRun& run, bool of_b, std::vector<Change>& out)
-      : scales_(of_b ? run.runs.b : run.runs.a),
-        count_(run.runs.count(run.k)),
-        lines_(of_b ? run.n : run.m),
-        name_(of_b ? "B" : "A"),
-        noun_(of_b ? "column" : "row"),
-        member_(of_b ? &Change::b_runs : &Change::a_runs),
-        out_(out) {}
+using Map = std::function<std::uint32_t(std::size_t line, std::size_t run)>;
 
-  void add_all() {
-    if (scales_.empty()) return;
-    for (const ScalePower& power : scale_powers) {
-      add(power.words, [own = at(), power](std::size_t line, std::size_t run) {
-        return std::bit_cast<std::uint32_t>(
-            static_cast<float>(power.as(number_of_scale(own(line, run)))));
-      });
-    }
-    constexpr std::size_t most_shift = 4;
-    for (std::size_t by = 1; by <= most_shift && by < count_; ++by) {
-      for (const bool on : {true, false}) {
-        const std::size_t step = on ? by : count_ - by;
-        add(fmt::format("shifted by {0} along K: run i has that of i {1} {0}", by, on ? "+" : "-"),
-            [own = at(), step, n = count_](std::size_t line, std::size_t run) {
-              return own(line, (run + step) % n);
-            });
-      }
-    }
-    if (count_ > 1) {
-      add("those of the first run of K everywhere",
-          [own = at()](std::size_t line, std::size_t) { return own(line, 0); });
-    }
-    for (std::size_t period = 1; period < lines_ && period <= most_period; period *= 2) {
-      add(period == 1 ? fmt::format("those of the first {} everywhere", noun_)
-                      : fmt::format("those of {0} i mod {1} in {0} i", noun_, period),
-          [own = at(), period](std::size_t line, std::size_t run) {
-            return own(line % period, run);
-          });
-      if (period == 1) continue;
-      add(fmt::format("those of {0} i / {1} in {0} i", noun_, period),
-          [own = at(), period](std::size_t line, std::size_t run) {
-            return own(line / period, run);
-          });
-      add(fmt::format("those of the first {0} of each {1} in all of them", noun_, period),
-          [own = at(), period](std::size_t line, std::size_t run) {
-            return own(line / period * period, run);
-          });
-    }
-    if (lines_ != count_ || lines_ < 2) return;
-    add("transposed", [own = at()](std::size_t line, std::size_t run) { return own(run, line); });
-  }
-
- private:
-  static constexpr std::size_t most_period = 256;
-
-  OwnScales at() const { return {&scales_, count_}; }
-  template <class Other>
-  void add(const std::string& words, const Other& other) {
-    out_.push_back({.words = fmt::format("{}'s scales of blocks {}", name_, words)});
-    out_.back().*member_ = other;
-  }
-
-  const std::vector<std::uint32_t>& scales_;
-  std::size_t count_, lines_;
-  const char *name_, *noun_;
-  std::function<std::uint32_t(std::size_t, std::size_t)> Change::*member_;
-  std::vector<Change>& out_;
+/// A mistake with the scales of a matrix, for both matrices alike.
+struct ScaleMistake {
+  std::string words;  ///< behind "A's scales of blocks"; "{0}" is a row or a column
+  std::function<Map(OwnScales own)> of;
 };
+
+std::uint32_t rounded_to(std::uint32_t scale, const Format& f) {
+  return static_cast<std::uint32_t>(convert(convert(scale, binary32, f).bits, f, binary32).bits);
+}
+
+/// Returns what lies at a place of memory that holds the scales in a layout; 0 where nothing does.
+Map read_from(OwnScales own, std::function<std::size_t(std::size_t line, std::size_t run)> stored,
+              std::function<std::size_t(std::size_t line, std::size_t run)> read) {
+  std::vector<std::uint32_t> memory;
+  for (std::size_t line = 0; line < own.lines; ++line) {
+    for (std::size_t run = 0; run < own.runs; ++run) {
+      const std::size_t at = stored(line, run);
+      if (at >= memory.size()) memory.resize(at + 1);
+      memory[at] = own(line, run);
+    }
+  }
+  return [memory = std::move(memory), read = std::move(read)](std::size_t line, std::size_t run) {
+    const std::size_t at = read(line, run);
+    return at < memory.size() ? memory[at] : std::uint32_t{0};
+  };
+}
+
+/// Appends mistakes of layout: memory in one order that is read in another.
+void add_layouts(std::vector<ScaleMistake>& to) {
+  using Place = std::size_t (*)(const OwnScales&, std::size_t, std::size_t);
+  struct Order {
+    const char* words;
+    Place place;
+  };
+  static constexpr Order orders[]{
+      {"rows",
+       [](const OwnScales& x, std::size_t line, std::size_t run) { return line * x.runs + run; }},
+      {"columns",
+       [](const OwnScales& x, std::size_t line, std::size_t run) { return run * x.lines + line; }},
+      {"128x4", [](const OwnScales& x, std::size_t line, std::size_t run) {
+         const ScaleLayout& layout = *find_scale_layout("128x4");
+         return layout.place(layout.filled({x.lines, x.runs}), line, run);
+       }}};
+  for (const Order& stored : orders) {
+    for (const Order& read : orders) {
+      if (&stored == &read) continue;
+      to.push_back({fmt::format("read as {} where they lie as {}", read.words, stored.words),
+                    [&stored, &read](OwnScales own) {
+                      const auto by = [own](Place place) {
+                        return [own, place](std::size_t line, std::size_t run) {
+                          return place(own, line, run);
+                        };
+                      };
+                      return read_from(own, by(stored.place), by(read.place));
+                    }});
+    }
+  }
+}
+
+/// Appends mistakes of lines: those of other lines.
+void add_lines(std::vector<ScaleMistake>& to, std::size_t lines) {
+  constexpr std::size_t most_period = 256;
+  const auto add = [&to](std::string words, std::function<std::size_t(std::size_t)> line_of) {
+    to.push_back({std::move(words), [line_of = std::move(line_of)](OwnScales own) -> Map {
+                    return [own, line_of](std::size_t line, std::size_t run) {
+                      return own(line_of(line) % own.lines, run);
+                    };
+                  }});
+  };
+  for (std::size_t period = 1; period < lines && period <= most_period; period *= 2) {
+    add(period == 1 ? "those of the first {0} everywhere"
+                    : fmt::format("those of {{0}} i mod {} in {{0}} i", period),
+        [period](std::size_t line) { return line % period; });
+    add(fmt::format("of {{0}}s exchanged: that of i ^ {} in {{0}} i", period),
+        [period](std::size_t line) { return line ^ period; });
+    for (const bool on : {true, false}) {
+      add(fmt::format("those of {{0}} i {} {} in {{0}} i", on ? "+" : "-", period),
+          [period, on, lines](std::size_t line) { return line + (on ? period : lines - period); });
+    }
+    if (period == 1) continue;
+    add(fmt::format("those of {{0}} i / {} in {{0}} i", period),
+        [period](std::size_t line) { return line / period; });
+    add(fmt::format("those of the first {{0}} of each {} in all of them", period),
+        [period](std::size_t line) { return line / period * period; });
+  }
+}
+
+/// Appends mistakes of runs of K: those of other runs.
+void add_shifts(std::vector<ScaleMistake>& to, std::size_t runs) {
+  constexpr std::size_t most_shift = 4;
+  const auto add = [&to](std::string words, std::function<std::size_t(std::size_t)> run_of) {
+    to.push_back({std::move(words), [run_of = std::move(run_of)](OwnScales own) -> Map {
+                    return [own, run_of](std::size_t line, std::size_t run) {
+                      return own(line, std::min(run_of(run), own.runs - 1));
+                    };
+                  }});
+  };
+  for (std::size_t by = 1; by <= most_shift && by < runs; ++by) {
+    for (const bool on : {true, false}) {
+      const std::size_t step = on ? by : runs - by;
+      add(fmt::format("shifted by {0} along K: run i has that of i {1} {0}", by, on ? "+" : "-"),
+          [step, runs](std::size_t run) { return (run + step) % runs; });
+      add(fmt::format("shifted by {0} along K: run i has that of i {1} {0}, the {2} its own", by,
+                      on ? "+" : "-", on ? "last" : "first"),
+          [by, on](std::size_t run) { return on ? run + by : run - std::min(run, by); });
+    }
+  }
+  if (runs < 2) return;
+  add("those of the first run of K everywhere", [](std::size_t) { return 0; });
+  for (const bool last : {false, true}) {
+    add(fmt::format("those of the {} of each two runs of K in both", last ? "second" : "first"),
+        [last](std::size_t run) { return run / 2 * 2 + (last ? 1 : 0); });
+  }
+}
+
+/// Returns all mistakes with the scales of a matrix.
+std::vector<ScaleMistake> mistakes_of(std::size_t lines, std::size_t runs) {
+  std::vector<ScaleMistake> out;
+  for (const ScalePower& power : scale_powers) {
+    out.push_back({power.words, [power](OwnScales own) -> Map {
+                     return [own, power](std::size_t line, std::size_t run) {
+                       return std::bit_cast<std::uint32_t>(
+                           static_cast<float>(power.as(number_of_scale(own(line, run)))));
+                     };
+                   }});
+  }
+  for (const Format& f : {bfloat16, binary16}) {
+    out.push_back({fmt::format("rounded to {}", type_name(f)), [f](OwnScales own) -> Map {
+                     return [own, f](std::size_t line, std::size_t run) {
+                       return rounded_to(own(line, run), f);
+                     };
+                   }});
+  }
+  add_shifts(out, runs);
+  add_lines(out, lines);
+  if (lines > 1 && runs > 1) add_layouts(out);
+  return out;
+}
 
 }  // namespace
 
@@ -113,8 +189,38 @@ double run_factor(const KernelRun& run, bool of_b, std::size_t line, std::size_t
 }
 
 std::vector<Change> run_scale_changes(const KernelCase& x) {
+  const KernelRun& run = x.run;
+  const std::size_t runs = run.runs.count(run.k);
+  const OwnScales a{&run.runs.a, run.m, runs}, b{&run.runs.b, run.n, runs};
   std::vector<Change> out;
-  for (const bool of_b : {false, true}) OneMatrix(x.run, of_b, out).add_all();
+  const auto words_of = [](const char* whose, const ScaleMistake& x, const char* noun) {
+    return fmt::format("{} scales of blocks {}", whose, fmt::format(fmt::runtime(x.words), noun));
+  };
+  if (!run.runs.a.empty()) {
+    for (const ScaleMistake& one : mistakes_of(a.lines, runs)) {
+      out.push_back({.words = words_of("A's", one, "row")});
+      out.back().a_runs = one.of(a);
+    }
+  }
+  if (!run.runs.b.empty()) {
+    for (const ScaleMistake& one : mistakes_of(b.lines, runs)) {
+      out.push_back({.words = words_of("B's", one, "column")});
+      out.back().b_runs = one.of(b);
+    }
+  }
+  if (run.runs.a.empty() || run.runs.b.empty()) return out;
+  for (const ScaleMistake& one : mistakes_of(1, runs)) {  // those of lines are of one matrix
+    out.push_back({.words = words_of("A's and B's", one, "line")});
+    out.back().a_runs = one.of(a);
+    out.back().b_runs = one.of(b);
+  }
+  std::vector<ScaleMistake> layouts;
+  add_layouts(layouts);
+  for (const ScaleMistake& one : layouts) {
+    out.push_back({.words = words_of("A's and B's", one, "line")});
+    out.back().a_runs = one.of(a);
+    out.back().b_runs = one.of(b);
+  }
   return out;
 }
 

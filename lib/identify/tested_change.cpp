@@ -84,6 +84,8 @@ Models narrow_sums(const KernelCase& part, const KernelFacts& facts, const Searc
     for (const Format& f : {bfloat16, binary16, tf32}) {
       for (const int tile : products_kept) {
         if (tile % x.model.k != 0 || tile >= static_cast<int>(part.run.k)) continue;
+        // A promotion by scales takes products of one run.
+        if (x.model.sum.scaling.share != 0 && x.model.sum.scaling.share % tile != 0) continue;
         Candidate kept = x;
         kept.model.sum.promotion = f;
         kept.model.sum.promote_every = tile / x.model.k;

@@ -234,6 +234,10 @@ std::string head_text(const Identification& x) {
       out.insert(out.size() - 1, fmt::format(", scales of {}", !b ? "A" : !a ? "B" : "A and B"));
     }
   }
+  for (const KernelRun& run : x.runs) {
+    const std::string special = special_scales(run.a_scale, run.b_scale, run.runs, run.k);
+    if (!special.empty()) out += "warning: " + special + "\n";
+  }
   if (x.searched.rounded) {
     out += fmt::format(
         "operands rounded to tf32, to nearest{}: as they are, no model explains every bit\n",

@@ -186,8 +186,26 @@ std::string first_text(const GemmDifference& x, const NamedGemm& named,
       out += "\n";
     }
   }
-  for (const std::string& words : suspicions(explanation)) {
-    out += fmt::format("D is as if it were {}\n", words);
+  return out;
+}
+
+/// Which mistakes in a single sum the first elements look like: those that fit most of them, since
+/// one element is near to much by chance.
+std::string suspicions_text(const std::vector<GemmDifference>& first, const NamedGemm& named,
+                            const GemmOperands& operands) {
+  std::vector<std::string> all;
+  for (const GemmDifference& x : first) {
+    Explanation explanation = explain_element(named, operands.element(x.row, x.column));
+    explanation.hardware = Typed{x.given, named.model.epilogue.out};
+    for (std::string& words : suspicions(explanation)) all.push_back(std::move(words));
+  }
+  std::string out;
+  for (auto at = all.begin(); at != all.end(); ++at) {
+    const auto count = static_cast<std::size_t>(std::ranges::count(all, *at));
+    if (2 * count <= first.size() || std::find(all.begin(), at, *at) != at) continue;
+    out += first.size() == 1 ? fmt::format("D is as if it were {}\n", *at)
+                             : fmt::format("D is as if it were {} ({} of the first {} elements)\n",
+                                           *at, count, first.size());
   }
   return out;
 }
@@ -219,6 +237,9 @@ std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& 
       groups_text(operands.groups, check), order_text(named.model),
       is_rounded ? fmt::format("; rounded to {} in the end", spec_of(named.model.epilogue.out))
                  : "");
+  const std::string special =
+      special_scales(operands.a_scale, operands.b_scale, operands.runs, operands.k);
+  if (!special.empty()) out += "warning: " + special + "\n";
   if (check.different.count > 0) {
     const Format& f = named.model.epilogue.out;
     const bool some_wrong = check.wrong.count > 0;
@@ -244,6 +265,7 @@ std::string gemm_check_text(const GemmValidation& x, const ValidateGemmOptions& 
     if (check.farthest) out += "farthest " + element_text(*check.farthest, f) + "\n";
     if (!is_smooth(named.model.epilogue.activation)) {
       out += first_text(shown.first.front(), named, operands);
+      out += suspicions_text(shown.first, named, operands);
       out += "step by step: " + explain_command(options, named, shown.first.front()) + "\n";
     }
   }

@@ -149,6 +149,10 @@ class GroupedProducts(unittest.TestCase):
                 self.assertEqual(found["as_if"], [{"words": words, "equal": 1024, "tried": 1024}])
                 hypotheses = binade.identify(a, b, d, groups=ends, arch="sm_90").to_dict()["hypotheses"]
                 self.assertEqual((hypotheses[0]["words"], hypotheses[0]["equal"]), (words, 1024))
+        rotated = b[[3, 0, 1, 2]]  # no group is right
+        d = binade.gemm(a, rotated, groups=ends, split="2", **MMA)
+        told = binade.identify(a, b, d, groups=ends, arch="sm_90").to_dict()["hypotheses"][0]
+        self.assertEqual((told["equal"], told["words"][:33]), (1024, "all rows of group 0 by the B of gr"[:33]))
         a_scale = np.float32(1 + np.arange(64) % 3)
         b_scale = np.float32([[3], [5], [6], [7]]).repeat(16, 1)
         d = binade.gemm(a, b, groups=ends, a_scale=a_scale, b_scale=b_scale[[1, 1, 2, 3]], **MMA)

@@ -224,6 +224,46 @@ class ProductsOfStacks(unittest.TestCase):
                                        a_scale=scale_a, b_scale=scale_b)
                 self.assertIn(words, str(told))
 
+    def test_validate_names_mistakes_with_scales(self):
+        a, b, scale_a, _ = drawn(13, 12, 16, 512)
+        scale_b = np.exp2(np.random.default_rng(13).normal(0, 2, (16, 4))).astype(np.float32)
+        swizzled = np.zeros(512, np.float32)
+        for line, scales in enumerate(scale_b):
+            for run, scale in enumerate(scales):
+                swizzled[oracle.swizzled_128x4(line, run, 16, 4)] = scale
+        for ill, words in {
+            "A's and B's scales of blocks divided by, in place of multiplied": (1 / scale_a, 1 / scale_b),
+            "A's scales of blocks shifted by 1 along K: run i has that of i - 1, the first its own":
+                (scale_a[:, [0, 0, 1, 2]], scale_b),
+            "A's scales of blocks those of row i + 1 in row i": (np.roll(scale_a, -1, 0), scale_b),
+            "B's scales of blocks of columns exchanged: that of i ^ 8 in column i": (scale_a, scale_b[[*range(8, 16), *range(8)]]),
+            "B's scales of blocks read as rows where they lie as 128x4": (scale_a, swizzled[:64].reshape(16, 4)),
+            "A's scales of blocks read as columns where they lie as rows": (scale_a.reshape(4, 12).T.copy(), scale_b),
+        }.items():
+            with self.subTest(ill):
+                d = binade.gemm(a, b, transpose_b=True, a_scale=words[0], b_scale=words[1], **INSTRUCTION)
+                found = binade.validate(a, b, d, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION).to_dict()["as_if"]
+                self.assertEqual([(x["words"], x["equal"]) for x in found], [(ill, 192)])
+
+    def test_scales_that_are_no_numbers_are_named(self):
+        a, b, scale_a, scale_b = drawn(14, 4, 5, 256)
+        scale_a[2, 1] = np.nan
+        d = binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION)
+        words = "warning: 1 scale of A is NaN or infinite, of row 2, run 1 of K"
+        given = dict(transpose_b=True, a_scale=scale_a, b_scale=scale_b)
+        self.assertIn(words, str(binade.validate(a, b, d, **given, **INSTRUCTION)))
+        self.assertIn(words, str(binade.identify(a, b, d, types="f32.e4m3.e4m3", arch="sm_90", **given)))
+
+    def test_every_mistake_is_held_to_promotions_of_whole_runs(self):
+        """Scales of 16 taken for 32: narrow sums of more products than a run are not tried."""
+        rng = np.random.default_rng(15)
+        a, b = (rng.integers(0, 16, (4, 64)).astype(np.uint8) for _ in range(2))
+        scale_a, scale_b = (rng.integers(0x30, 0x48, (4, 4)).astype(np.uint8) for _ in range(2))
+        how = {"instruction": "mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "arch": "sm_120"}
+        d = binade.gemm(a, b, transpose_b=True, a_scale=scale_a[:, [0, 0, 2, 2]], b_scale=scale_b[:, [0, 0, 2, 2]], **how)
+        found = binade.identify(a, b, d, types="f32.e2m1.e2m1", arch="sm_120", transpose_b=True, a_scale=scale_a, b_scale=scale_b)
+        self.assertEqual(found.conclusion, "none")
+
 
 if __name__ == "__main__":
     main()
