@@ -2,6 +2,7 @@
 //
 // Parts are put together from eighths.
 #include "lib/scales/other_amaxes.h"
+#include "lib/scales/tensor_scales.h"
 
 #include <fmt/format.h>
 

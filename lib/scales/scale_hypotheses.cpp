@@ -257,13 +257,18 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
              (is_its || is_of_others);
     };
     if (std::ranges::any_of(all, needs_none)) continue;
+    const std::uint64_t base = std::min(scales_equal(x.reading, x.order, x.scales), x.scales.of);
+    // Scales of few bits may be equal by chance, a few of them.
+    constexpr std::uint64_t few = 4;
+    const bool is_narrow = finding.readings[x.reading].format.format.scale.bits() <= 8;
+    if (is_narrow && x.scales.equal < base + few) continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
         fmt::format("{}: {} ({})", names_of_same(scales, x), x.words, reading_words(work, x.order));
     const bool is_told = tell(finding,
                               {words, ExplainedPart::scales, x.scales.equal, x.scales.of, x.kind,
                                x.reading, x.order, x.rule, x.factor},
-                              std::min(scales_equal(x.reading, x.order, x.scales), x.scales.of));
+                              base);
     if (is_told && !first) {
       first = {x.reading, x.order, x.rule, x.tensor.scale};
       left_unequal = x.unequal;

@@ -17,6 +17,7 @@
 #include "lib/range/quantize_stream.h"
 #include "lib/scales/scale_work.h"
 #include "lib/scales/suspected_scales.h"
+#include "lib/scales/tensor_scales.h"
 #include "lib/text/error.h"
 #include "lib/text/shape.h"
 

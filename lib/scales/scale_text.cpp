@@ -13,6 +13,8 @@
 #include "emulate/carrier.h"
 #include "lib/number/encoding_text.h"
 #include "lib/scales/scale_work.h"
+#include "lib/scales/tensor_scales.h"
+#include "lib/text/error.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/shape.h"
 #include "lib/text/spelling.h"

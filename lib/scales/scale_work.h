@@ -91,25 +91,6 @@ class ReadingWork {
 
 inline float number_of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Returns the scales of the tensor that are tried with a rule, that of its own amax first.
-/// `imagined` says whether those are tried, too, that a file would not have.
-std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
-                                                    const NamedScaleRule& row, bool imagined);
-
-/// Returns a part of the scale of a tensor.
-std::uint32_t part_of(const TensorScale& scale, TensorScalePart part);
-
-/// Returns which part of the scale of a tensor a stored number is, if it is one.
-std::optional<TensorScalePart> part_that_is(const TensorScale& scale, std::uint32_t stored);
-
-/// Returns the scale of a tensor whose part is what is stored, by the amax from which the rule
-/// gives it, or as near as it comes.
-TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
-                          std::uint32_t stored);
-
-/// Returns "what values are multiplied by".
-std::string_view part_words(TensorScalePart part);
-
 /// Compares expected scales with stored ones.
 ScaleAgreement scales_agree(const Format& scale, std::span<const std::uint32_t> expected,
                             const StoredScales& stored);

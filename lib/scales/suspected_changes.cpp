@@ -245,6 +245,20 @@ class ScaleChanges {
     }
     const std::string where = fmt::format("{} {}{} of scales", odd.size() == 1 ? "row" : "rows",
                                           list, odd.size() > 4 ? ", …" : "");
+    // How likely scales drawn at random, each as often as it was made, would be those of a row.
+    std::map<std::uint32_t, double> counts;
+    for (const std::uint32_t code : made) ++counts[held_scale(code, stored.held)];
+    const auto chance_of_row = [&](std::size_t r) {
+      double out = 1;
+      for (std::size_t c = 0; c < columns; ++c) {
+        const auto found = counts.find(stored.codes[r * columns + c]);
+        out *= found == counts.end() ? 1 : found->second / static_cast<double>(made.size());
+      }
+      return out;
+    };
+    constexpr double never = 1e-3;
+    double by_chance = 1;
+    for (const std::size_t r : odd) by_chance *= chance_of_row(r);
     const auto keep_rows = [&](const auto& from_of, const std::string& words) {
       kept_->keep_changed(x, stored, {"rows", words}, [&](std::size_t i) {
         const std::size_t r = i / columns;
@@ -252,6 +266,7 @@ class ScaleChanges {
       });
     };
     for (const std::size_t by : {std::size_t{1}, columns - 1}) {
+      if (by_chance > never) break;
       keep_rows(
           [&](std::size_t r, std::size_t c) { return r * columns + (c + by) % columns; },
           fmt::format("{}: each the scale of the {} block", where, by == 1 ? "next" : "previous"));
@@ -262,7 +277,8 @@ class ScaleChanges {
     for (std::size_t c = 0; c < columns; ++c) {
       unequal += is_same(odd[0] * columns + c, odd[0] * columns + c) ? 0U : 1U;
     }
-    const bool is_another = odd.size() == 1 && unequal >= std::max(least_unequal, columns / 2);
+    const bool is_another = odd.size() == 1 && unequal >= std::max(least_unequal, columns / 2) &&
+                            by_chance * static_cast<double>(rows) < never;
     for (std::size_t other = 0; is_another && other < rows; ++other) {
       bool same = other != odd[0];
       for (std::size_t c = 0; same && c < columns; ++c) {

@@ -17,6 +17,7 @@
 #include "lib/number/spread_places.h"
 #include "lib/scales/moved_columns.h"
 #include "lib/scales/shifted_rows.h"
+#include "lib/scales/tensor_scales.h"
 
 namespace binade {
 namespace {

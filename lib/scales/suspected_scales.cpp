@@ -13,6 +13,7 @@
 #include "lib/scales/suspected_amaxes.h"
 #include "lib/scales/suspected_changes.h"
 #include "lib/scales/suspected_rows.h"
+#include "lib/scales/tensor_scales.h"
 
 namespace binade {
 namespace {

@@ -15,6 +15,7 @@
 #include "lib/scales/other_amaxes.h"
 #include "lib/scales/scale_text.h"
 #include "lib/scales/suspected_scales.h"
+#include "lib/scales/tensor_scales.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
 

@@ -170,9 +170,16 @@ def words_along_m(scales):
     return np.ascontiguousarray(scales.reshape(rows, columns // 4, 4).transpose(1, 0, 2)).view(np.int32).reshape(columns // 4, rows)
 
 
+LAST = {}
+
+
 def found(x, codes, scales, tensor=None, **options):
-    out = binade.identify_scales(x, codes, scales, None if tensor is None else float(tensor), **options)
-    return out.to_dict()["tensors"][0], str(out)
+    """What is told, which is kept for the next question of the same arrays."""
+    key = [(one.dtype.name, one.shape, one.tobytes()) for one in map(np.asarray, (x, codes, scales))], tensor, options
+    if LAST.get("key") != key:
+        LAST["out"] = binade.identify_scales(x, codes, scales, None if tensor is None else float(tensor), **options)
+        LAST["key"] = key
+    return LAST["out"].to_dict()["tensors"][0], str(LAST["out"])
 
 
 class Supposes(unittest.TestCase):

@@ -85,6 +85,15 @@ class SuspectedRows(Supposes):
         scales[7], scales[50] = row, row
         self.assertRegex(found(x, codes, scales)[1], r"row 50 of\s+scales: those of row 7")
 
+    def test_few_scales_of_few_values_are_no_neighbours(self):
+        x = np.random.default_rng(60).standard_normal((16, 64)).astype(F)
+        x[:, :32] *= np.exp2(np.arange(16) % 2)[:, None].astype(F)
+        codes, scales, _ = quantized(x, "mxfp8_e4m3", "te")
+        turned = scales.copy()
+        turned[13:15] = turned[13:15, ::-1]
+        self.assertGreater((turned != scales).sum(), 1)
+        self.assertNotRegex(found(x, codes, turned)[1], r"(next|previous)\s+block")
+
     def test_rows_from_one_on(self):
         x = numbers((48, 256), 54)
         codes, scales, _ = quantized(x, "mxfp8_e4m3", "te")
