@@ -128,7 +128,7 @@ const Told told[]{
     {"tcgen05.m128n256k8.f32.tf32.tf32", 110, Aspect::signs_of_zero, Evidence::open},
     {nvf4_mma, 120, Aspect::ordinary, Evidence::paper},
     {nvf4_mma, 121, Aspect::ordinary, Evidence::open},
-    {nvf4_mma, 120, Aspect::signs_of_zero, Evidence::open},
+    {nvf4_mma, 120, Aspect::signs_of_zero, Evidence::paper},
     {mxf8_mma, 120, Aspect::exponent_floor, Evidence::paper},
     {mxf8_mma, 120, Aspect::mixed_types, Evidence::paper},
 };
