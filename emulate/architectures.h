@@ -16,14 +16,19 @@
 namespace binade {
 
 /// A family of PTX instructions that multiply matrices; `_sp` is a sparse form (sparse.h).
-enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05, mma_sp, wgmma_sp };
-inline constexpr std::array<std::string_view, 6> family_names{"mma",     "wmma",   "wgmma",
-                                                              "tcgen05", "mma.sp", "wgmma.sp"};
+enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05, mma_sp, wgmma_sp, tcgen05_sp };
+inline constexpr std::array<std::string_view, 7> family_names{
+    "mma", "wmma", "wgmma", "tcgen05", "mma.sp", "wgmma.sp", "tcgen05.sp"};
 
 /// Returns the dense family whose arithmetic a sparse one follows, over the products that its
 /// metadata keep. A dense family is returned as it is.
 constexpr Family dense_family(Family f) {
-  return f == Family::mma_sp ? Family::mma : f == Family::wgmma_sp ? Family::wgmma : f;
+  switch (f) {
+    case Family::mma_sp: return Family::mma;
+    case Family::wgmma_sp: return Family::wgmma;
+    case Family::tcgen05_sp: return Family::tcgen05;
+    default: return f;
+  }
 }
 
 /// A set of dense families.
@@ -31,7 +36,7 @@ struct Families {
   bool mma = false, wmma = false, wgmma = false, tcgen05 = false;
 
   constexpr bool contains(Family f) const {
-    return std::array{mma, wmma, wgmma, tcgen05, false, false}[static_cast<std::size_t>(f)];
+    return std::array{mma, wmma, wgmma, tcgen05, false, false, false}[static_cast<std::size_t>(f)];
   }
 };
 

@@ -4,7 +4,7 @@
 // the PTX ISA 9.0, and mma's 4X of ue8m0 of 9.1. tensor_core.h says what they compute. Of the
 // integer forms, only mma.m16n8 (of 4 and 1 bits with the larger k) and dense wgmma of 8 bits are
 // here; the others have the same arithmetic in other shapes. Not here, as nothing is published of
-// their sums: the sparse forms of tcgen05, and k96 of kind::mxf4 and mxf4nvf4 on sm_103.
+// their sums: k96 of kind::mxf4 and mxf4nvf4 on sm_103.
 //
 //     mma.m16n8k32.f32.e4m3.e5m2.f32         D = A · B + C
 //     shape m, n, k; types of D, A, B, C     D and C are m × n, A is m × k, B is k × n
@@ -151,15 +151,15 @@ namespace detail {
 constexpr ShapeRow scaled_mma(Family family, int k, OperandSet operands, ScaledKind kind) {
   return {family, 120, 16, 8, 8, 8, k, operands, false, true, AddendRule::same, kind};
 }
-constexpr ShapeRow scaled_tcgen05(int k, OperandSet operands, ScaledKind kind) {
-  return {Family::tcgen05, 100, 0, 8, 256, 8, k, operands, false, true, AddendRule::none, kind};
+constexpr ShapeRow scaled_tcgen05(Family family, int k, OperandSet operands, ScaledKind kind) {
+  return {family, 100, 0, 8, 256, 8, k, operands, false, true, AddendRule::none, kind};
 }
 
 }  // namespace detail
 
 /// The table. For example, {mma, 89, 16, 8, 8, 8, 32, fp8, true, true, same} says that sm_89 and
 /// later have mma.m16n8k32 of FP8 operands with d in f16 or f32 and c of the same type as d.
-inline constexpr std::array<ShapeRow, 63> shape_rows{{
+inline constexpr std::array<ShapeRow, 72> shape_rows{{
     {Family::mma, 70, 8, 8, 8, 8, 4, OperandSet::only_f16, true, true, AddendRule::narrower},
     {Family::mma, 75, 16, 8, 8, 8, 8, OperandSet::only_f16, true, true, AddendRule::same},
     {Family::mma, 80, 16, 8, 8, 8, 16, OperandSet::only_f16, true, true, AddendRule::same},
@@ -202,6 +202,12 @@ inline constexpr std::array<ShapeRow, 63> shape_rows{{
     {Family::wgmma_sp, 90, 64, 8, 256, 8, 32, OperandSet::only_bf16, false, true, AddendRule::none},
     {Family::wgmma_sp, 90, 64, 8, 256, 8, 16, OperandSet::only_tf32, false, true, AddendRule::none},
     {Family::wgmma_sp, 90, 64, 8, 256, 8, 64, OperandSet::fp8, true, true, AddendRule::none},
+    {Family::tcgen05_sp, 100, 0, 8, 256, 8, 32, OperandSet::only_f16, true, true, AddendRule::none},
+    {Family::tcgen05_sp, 100, 0, 8, 256, 8, 32, OperandSet::only_bf16, false, true,
+     AddendRule::none},
+    {Family::tcgen05_sp, 100, 0, 8, 256, 8, 16, OperandSet::only_tf32, false, true,
+     AddendRule::none},
+    {Family::tcgen05_sp, 100, 0, 8, 256, 8, 64, OperandSet::f8f6f4, true, true, AddendRule::none},
     {Family::mma, 80, 16, 8, 8, 8, 16, OperandSet::int8, false, false, AddendRule::same},
     {Family::mma, 80, 16, 8, 8, 8, 32, OperandSet::int8, false, false, AddendRule::same},
     {Family::mma, 80, 16, 8, 8, 8, 64, OperandSet::int4, false, false, AddendRule::same},
@@ -218,11 +224,18 @@ inline constexpr std::array<ShapeRow, 63> shape_rows{{
     detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
     detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
     detail::scaled_mma(Family::mma_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x_e8m0),
-    detail::scaled_tcgen05(32, OperandSet::f8f6f4, ScaledKind::mxf8f6f4),
-    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4),
-    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
-    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
-    detail::scaled_tcgen05(64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x_e8m0),
+    detail::scaled_tcgen05(Family::tcgen05, 32, OperandSet::f8f6f4, ScaledKind::mxf8f6f4),
+    detail::scaled_tcgen05(Family::tcgen05, 64, OperandSet::only_e2m1, ScaledKind::mxf4),
+    detail::scaled_tcgen05(Family::tcgen05, 64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
+    detail::scaled_tcgen05(Family::tcgen05, 64, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
+    detail::scaled_tcgen05(Family::tcgen05, 64, OperandSet::only_e2m1,
+                           ScaledKind::mxf4nvf4_4x_e8m0),
+    detail::scaled_tcgen05(Family::tcgen05_sp, 64, OperandSet::f8f6f4, ScaledKind::mxf8f6f4),
+    detail::scaled_tcgen05(Family::tcgen05_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4),
+    detail::scaled_tcgen05(Family::tcgen05_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_2x),
+    detail::scaled_tcgen05(Family::tcgen05_sp, 128, OperandSet::only_e2m1, ScaledKind::mxf4nvf4_4x),
+    detail::scaled_tcgen05(Family::tcgen05_sp, 128, OperandSet::only_e2m1,
+                           ScaledKind::mxf4nvf4_4x_e8m0),
 }};
 
 /// Returns whether an architecture has the instructions of a row.
@@ -230,9 +243,9 @@ constexpr bool has(const Architecture& on, const ShapeRow& row) {
   return on.like >= row.first_sm && on.families.contains(dense_family(row.family));
 }
 
-/// Returns whether a row has a shape. For tcgen05 (m = 0 in the table), m is 64, or m is 128 or 256
-/// and n is a multiple of 16; with scales of blocks, m is 128, or m is 256 and n is a multiple of
-/// 16.
+/// Returns whether a row has a shape. For tcgen05, sparse or not (m = 0 in the table), m is 64, or
+/// m is 128 or 256 and n is a multiple of 16; with scales of blocks, m is 128, or m is 256 and n is
+/// a multiple of 16.
 constexpr bool is_shape(const ShapeRow& row, int m, int n, int k) {
   const bool n_fits = n >= row.n_first && n <= row.n_last && n % row.n_step == 0;
   const int narrow_m = row.kind == ScaledKind::none ? 64 : 128;  // m that every n goes with

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structured sparsity of mma.sp and wgmma.sp: in each group of 4 consecutive elements of a (2 for
-// tf32), metadata name 2 (1) that take part; the instruction reads neither the other ones nor the
-// elements of b beside them. Here a has all its k elements, and the metadata follow from it: the
-// first elements whose encodings are not all zeros are kept, and if they are too few, the first of
-// the zeros too.
+// Structured sparsity of mma.sp, wgmma.sp and tcgen05.mma.sp: in each group of 4 consecutive
+// elements of a (2 for tf32), metadata name 2 (1) that take part; the instruction reads neither the
+// other ones nor the elements of b beside them. Here a has all its k elements, and the metadata
+// follow from it: the first elements whose encodings are not all zeros are kept, and if they are
+// too few, the first of the zeros too.
 //
 //     position     0 1 2 3     kept     metadata, 2 bits for each kept position, lowest first
 //     a            0 5 0 7     5, 7     1, 3
@@ -12,8 +12,8 @@
 //     a            5 6 7 0     5, 6     0, 1     (7 is lost)
 //     b            b0 … b3              the elements of b at the kept positions
 //
-// mma.sp of kind::mxf4 and mxf4nvf4 keeps two of the four pairs of each 8 elements; a pair is kept
-// if either of its elements is not zero.
+// Those of kind::mxf4 and mxf4nvf4 keep two of the four pairs of each 8 elements; a pair is kept if
+// either of its elements is not zero.
 #pragma once
 
 #include <cstdint>

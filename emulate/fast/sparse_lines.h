@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sparse models (mma.sp, wgmma.sp; emulate/sparse.h) by the kernels of dense ones, equal in every
+// Sparse models (mma.sp and others; emulate/sparse.h) by the kernels of dense ones, equal in every
 // bit: the operands of a that the metadata leave out are packed as +0. A product that is zero
 // changes no sum of integers, and no fused block, except by edge rules that these kernels do not
 // know.

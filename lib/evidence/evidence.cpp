@@ -43,6 +43,9 @@ constexpr std::string_view signs_differ = "MMA-Sim 2.1: +0, as here; MATLAB-tens
 /// million dots of that GPU; the words themselves are compared by tests/emulate/scaled_words_test.
 constexpr std::string_view words_of_b200 = "MMA-Sim 2.1, words of a B200 (sf-tensor/tcgen05)";
 constexpr Families tcgen05_only{.tcgen05 = true};
+/// What its words for tcgen05.mma.sp tell, whose operands are ones and zeros: nothing of the sums.
+constexpr std::string_view words_of_places =
+    "; words of a B200 (sf-tensor/tcgen05): which elements are kept, which scales they have";
 /// The rival that the word "carry" of these contradicts.
 constexpr std::string_view one_by_one = "products scaled one by one";
 
@@ -67,6 +70,12 @@ bool is_nvfp4(const Instruction& x) { return x.model.scaling.format == ue4m3; }
 bool is_grouped(const Instruction& x) { return x.model.scaling.group != 0; }
 bool is_bf16(const Instruction& x) { return fused(x) && x.types.a == bfloat16; }
 bool is_mxfp8(const Instruction& x) { return x.kind == ScaledKind::mxf8f6f4 && !scaled_e2m1(x); }
+
+/// Returns whether one of the words of tcgen05.mma.sp is that of an instruction with x's types.
+bool has_word_of_places(const Instruction& x) {
+  const bool is_told = x.kind == ScaledKind::mxf8f6f4 ? x.types.a == e4m3 : scaled(x);
+  return x.family == Family::tcgen05_sp && x.sm == 100 && is_told && x.types.a == x.types.b;
+}
 
 /// The architectures for which somebody read the machine code of ptxas 13.0.
 constexpr std::array read_machine_code{75, 80, 86, 89, 90, 100, 120};
@@ -254,6 +263,7 @@ void claim(KnownAspect& cell, Aspect aspect, const Instruction& x) {
   if (x.family != dense_family(x.family)) {
     cell.source =
         "as " + std::string(family_names[static_cast<std::size_t>(dense_family(x.family))]);
+    if (aspect == Aspect::ordinary && has_word_of_places(x)) cell.source += words_of_places;
     return;
   }
   const int told = told_as(x.sm);

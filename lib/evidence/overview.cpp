@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "lib/evidence/seen.h"
@@ -125,6 +126,23 @@ std::string_view operands_text(const InstructionGroup& group) {
   return "?";
 }
 
+/// Returns whether a group is of sparse instructions of which nothing is known but what is known of
+/// dense ones.
+bool is_as_dense(const InstructionGroup& group) {
+  const Family own = group.instructions.front().family;
+  const auto is_open = [](const KnownAspect& x) {
+    return !x.matters || x.evidence == Evidence::open;
+  };
+  return own != dense_family(own) && std::ranges::all_of(group.known, is_open);
+}
+
+/// Returns "mma.sp k16 k32".
+std::string family_text(Family family, const std::set<int>& depths) {
+  std::string out(family_names[static_cast<std::size_t>(family)]);
+  for (const int k : depths) out += fmt::format(" k{}", k);
+  return out;
+}
+
 std::string cell_text(const KnownAspect& cell) {
   if (!cell.matters) return "no operands can touch it\n";
   std::string out = fmt::format("{:<13} {}", evidence_name(cell.evidence), cell.source);
@@ -205,8 +223,7 @@ std::string shapes_text(const InstructionGroup& group) {
       if (x.family == static_cast<Family>(i)) depths.insert(x.k);
     }
     if (depths.empty()) continue;
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", family_names[i]);
-    for (const int k : depths) out += fmt::format(" k{}", k);
+    out += (out.empty() ? "" : ", ") + family_text(static_cast<Family>(i), depths);
   }
   const Instruction& one = group.instructions.front();
   if (!is_scaled(one.model)) return out;
@@ -251,8 +268,13 @@ std::string overview_text(int sm) {
          fmt::format("{:>3}{:>4}{:>6}  {:<12}", "L", "F", "floor", "rounded");
   for (const AspectRow& row : aspects) out += " " + std::string(row.brief);
   out += "\n";
+  std::map<Family, std::set<int>> as_dense;
   for (const InstructionGroup& group : groups_of(sm)) {
     const Instruction& x = group.instructions.front();
+    if (is_as_dense(group)) {
+      for (const Instruction& one : group.instructions) as_dense[one.family].insert(one.k);
+      continue;
+    }
     out += "  " + left_aligned(types_text(group), types_width) +
            left_aligned(shapes_text(group), shapes_width) + numbers_text(x.model) + "  " +
            left_aligned(rounded_text(x), 12);
@@ -264,6 +286,11 @@ std::string overview_text(int sm) {
     }
     out.resize(out.find_last_not_of(' ') + 1);
     out += "\n";
+  }
+  for (const auto& [family, depths] : as_dense) {
+    out += fmt::format("  {}: as {} of half that k, by analogy (? in every column)\n",
+                       family_text(family, depths),
+                       family_names[static_cast<std::size_t>(dense_family(family))]);
   }
   return out;
 }

@@ -32,7 +32,8 @@ std::string numbers_text(const DotModel& model);
 std::string rounded_text(const Instruction& instruction);
 
 /// Returns the table of an architecture, at most 120 columns wide: a head, and for each group a
-/// line with a letter for each aspect. sm must be one of the table of architectures, here and in
+/// line with a letter for each aspect. Sparse groups of which nothing more is known than of dense
+/// ones are a line for their family. sm must be one of the table of architectures, here and in
 /// evidence_in_full.
 std::string overview_text(int sm);
 /// Returns what the letters and columns mean.

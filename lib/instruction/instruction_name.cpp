@@ -282,7 +282,9 @@ std::string ptx_of(const Instruction& x) {
       return std::string("wgmma.mma_async") + (x.family == Family::wgmma_sp ? ".sp" : "") +
              ".sync.aligned" + shape + qualifiers + types;
     case Family::tcgen05:
-      return "tcgen05.mma.cta_group::1" +
+    case Family::tcgen05_sp:
+      return std::string("tcgen05.mma") + (x.family == Family::tcgen05_sp ? ".sp" : "") +
+             ".cta_group::1" +
              (x.kind == ScaledKind::none ? ".kind::" + tcgen05_kind(x.types.a) : qualifiers);
   }
   return own;

@@ -12,6 +12,7 @@
 //     mma.m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0
 //     tcgen05.m128n256k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.ue4m3
 //                                         with scales of blocks, whose type stands last
+//     tcgen05.sp.m128n256k64.f32.e4m3.e2m1                                PTX's tcgen05.mma.sp
 //
 // Architectures are named sm_90, or 90.
 #pragma once
@@ -46,7 +47,7 @@ std::string instruction_name(const Instruction& instruction);
 std::string ptx_of(const Instruction& instruction);
 
 /// Returns every instruction of an architecture in its plain form (rounding to nearest, no
-/// saturation, scales of 1, .and.popc); of wgmma, sparse or not, and tcgen05 only those with the
+/// saturation, scales of 1, .and.popc); of wgmma and tcgen05, sparse or not, only those with the
 /// largest n. Returns none for an unknown architecture.
 std::vector<Instruction> instructions_of(int sm);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ptxas as judge of the table of mma, mma.sp and wmma instructions: what the table has on an architecture must
+# ptxas as judge of the table of mma, wmma and tcgen05 instructions, dense and sparse: what the table has on an architecture must
 # assemble there, and what it has only on other architectures must not; nor must neighbours that it has
 # nowhere.   mma_names_test.py MMA_NAMES     Exits with 77 where there is no ptxas.
 import concurrent.futures
@@ -36,6 +36,7 @@ NOWHERE = ["mma.m16n8k16.f16.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f16", "mma.
            "mma.m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue4m3",
            "mma.m16n8k32.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
            "mma.sp.m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"]
+FAMILIES = r"mma\.sp|mma|wmma|tcgen05\.sp|tcgen05"
 # Instructions of PTX 9.1, which the ptxas that judges may not know: they are left out of what it judges.
 NEWER = re.compile(r"mma.*scale_vec::4X.*\.ue8m0$")
 # What a name may say besides: every instruction of the table of those types has it.
@@ -80,8 +81,18 @@ def wmma_line(shape, d, a, b, c, variant=""):
     return f"wmma.mma.sync.aligned.row.col.{shape}{variant}.{types} {', '.join(vectors)};"
 
 
+def tcgen05_line(words, sparse):
+    """Shape and types stand in the descriptor %r2; the metadata at [%r1], the scales at [%r3] and [%r4]."""
+    scaled = "block_scale" in words
+    kind = ".".join(words[:3]) if scaled else "kind::" + {"f16": "f16", "bf16": "f16", "tf32": "tf32"}.get(words[1], "f8f6f4")
+    return (f"tcgen05.mma{'.sp' if sparse else ''}.cta_group::1.{kind} [%r0], %q0, %q1, {'[%r1], ' if sparse else ''}%r2, "
+            f"{'[%r3], [%r4], ' if scaled else ''}%p0;")
+
+
 def line_of(name):
-    family, shape, *types = re.fullmatch(r"(mma\.sp|mma|wmma)\.(m\w+)\.(.*)", name).group(1, 2, 3)
+    family, shape, *types = re.fullmatch(rf"({FAMILIES})\.(m\w+)\.(.*)", name).group(1, 2, 3)
+    if family.startswith("tcgen05"):
+        return tcgen05_line(types[0].split("."), sparse=family == "tcgen05.sp")
     types, popc, ending = types[0].partition(".and.popc") if ".and" in types[0] else types[0].partition(".xor.popc")
     words = types.split(".")
     if "block_scale" in words:
@@ -94,7 +105,7 @@ def line_of(name):
 
 def variants_of(name):
     """The name with each word that its types let it have, and b1 with its other operation."""
-    head, types = re.fullmatch(r"((?:mma\.sp|mma|wmma)\.m\w+)\.(.*)", name).groups()
+    head, types = re.fullmatch(rf"((?:{FAMILIES})\.m\w+)\.(.*)", name).groups()
     out = [f"{head}.{word}.{types}" for word in VARIANTS.get(types.split(".")[1], [])]
     return out + ([name.replace(".and.", ".xor.")] if name.endswith(".and.popc") else [])
 
@@ -102,7 +113,8 @@ def variants_of(name):
 def assembles(ptxas, sm, names):
     body = "\n  ".join(line_of(name) for name in names)
     text = (f".version 9.0\n.target sm_{sm}\n.address_size 64\n.visible .entry k()\n{{\n"
-            f"  .reg .b32 %r<40>;\n  .reg .f32 %f<32>;\n  .reg .f64 %d<32>;\n  {body}\n  ret;\n}}\n")
+            f"  .reg .b32 %r<40>;\n  .reg .f32 %f<32>;\n  .reg .f64 %d<32>;\n  .reg .b64 %q<2>;\n  .reg .pred %p<1>;\n"
+            f"  {body}\n  ret;\n}}\n")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "k.ptx"
         source.write_text(text)
@@ -116,15 +128,16 @@ def main():
     if ptxas is None:
         print("no ptxas")
         sys.exit(77)
-    table = {}
-    wrong = []
+    table, lines, wrong = {}, set(), []
     for line in subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines():
         sm, name, ptx = line.split()
-        if not re.match(r"w?mma\.", name):
-            continue  # wgmma and tcgen05 take descriptors, not registers
+        if name.startswith("wgmma."):
+            continue  # its operands are descriptors, which this test does not write
         if not line_of(name).startswith(ptx + " "):
             wrong.append(f"{name}: its PTX is {ptx}, by this test {line_of(name).split()[0]}")
-        if not NEWER.match(name):
+        is_new = (sm, line_of(name)) not in lines  # PTX has no types and shapes of tcgen05
+        lines.add((sm, line_of(name)))
+        if is_new and not NEWER.match(name):
             table.setdefault(sm, []).extend([name, *variants_of(name)])
     everywhere = sorted({name for names in table.values() for name in names})
     # An architecture that this ptxas no longer knows assembles nothing at all, not even an empty kernel.

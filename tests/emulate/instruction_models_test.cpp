@@ -68,17 +68,18 @@ TEST_CASE("each kind with scales of blocks has as many scales as its name says, 
       CHECK(is_scaled(x.model) == (x.kind != ScaledKind::none));
       if (!is_scaled(x.model)) continue;
       const ScaledKindName& name = name_of(x.kind);
-      const bool sparse = x.family == Family::mma_sp;
+      const bool sparse = x.family != dense_family(x.family);
       CHECK(x.model.scaling.share * name.count == (sparse ? x.k / 2 : x.k));
       CHECK(x.model.scaling.format == (name.type == "ue4m3" ? ue4m3 : e8m0));
       CHECK(name.vector == std::to_string(name.count) + "X");
-      CHECK(on.like == (x.family == Family::tcgen05 ? 100 : 120));
+      CHECK(on.like == (dense_family(x.family) == Family::tcgen05 ? 100 : 120));
       CHECK(x.model.sparse_group == (!sparse ? 0 : name.kind == "mxf8f6f4" ? 4 : 8));
       CHECK(x.model.block == (sparse ? x.k / 2 : x.k));
       ++rows;
     }
   }
-  CHECK(rows == 2 * 58 + 3 * 2 * 29);  // mma and mma.sp on sm_120 and 121; m128 and m256 of tcgen05
+  // Dense and sparse: mma on sm_120 and 121, tcgen05 of m128 and m256 on sm_100, 103 and 110.
+  CHECK(rows == 2 * 2 * 29 + 3 * 2 * 2 * 29);
 }
 
 TEST_CASE("an architecture that is like another has its instructions and models") {

@@ -76,4 +76,55 @@ TEST_CASE("a sparse dot: what stands beside a zero of a that is not kept does no
   CHECK(dot(dense, types, a, b, 16, 0x3F800000) == 0x7FFFFFFF);
 }
 
+/// Words of a B200's tcgen05.mma.sp that the public project sf-tensor/tcgen05 has frozen
+/// (validation.py of 8fce64d): b is 1 everywhere, a is 1 at some places of each group, and the
+/// metadata keep the first two elements or pairs of each. The second scale of a is `other`, which
+/// no product has where one scale is that of all 64 elements.
+struct WordOfB200 {
+  ScaledKind kind;
+  Format type;
+  std::uint8_t one, scale, other;
+  int group, first, last;  ///< a is 1 at the places `first` to `last` of each group
+};
+
+TEST_CASE("which elements are kept, and which scales they have: words of a B200") {
+  for (const WordOfB200& row :
+       {WordOfB200{ScaledKind::mxf8f6f4, e4m3, 0x38, 0x7F, 0x80, 4, 0, 1},
+        WordOfB200{ScaledKind::mxf4, e2m1, 2, 0x7F, 0x7F, 8, 2, 3},
+        WordOfB200{ScaledKind::mxf4nvf4_2x, e2m1, 2, 0x7F, 0x7F, 8, 2, 3},
+        WordOfB200{ScaledKind::mxf4nvf4_4x_e8m0, e2m1, 2, 0x7F, 0x7F, 8, 2, 3},
+        WordOfB200{ScaledKind::mxf4nvf4_4x, e2m1, 2, 0x38, 0x38, 8, 2, 3}}) {
+    const int k = row.kind == ScaledKind::mxf8f6f4 ? 64 : 128;
+    CAPTURE(static_cast<int>(row.kind));
+    const auto types = DotTypes{row.type, row.type, binary32, binary32};
+    const Instruction x = *find_instruction(Family::tcgen05_sp, 100, 128, 64, k, types, row.kind);
+    std::uint8_t a[128]{}, b[128]{};
+    for (int i = 0; i < k; ++i) {
+      const int at = i % row.group;
+      a[i] = at >= row.first && at <= row.last ? row.one : std::uint8_t{0};
+      b[i] = row.one;
+    }
+    REQUIRE(x.model.sparse_group == row.group);
+    for (int i = 0; i < k; ++i) {
+      const int which = i % row.group;
+      if (which >= row.group / 2) continue;
+      CHECK(kept_position(a + (i - which), row.group, which) == which);  // as the metadata say
+    }
+    const std::uint8_t of_a[]{row.scale, row.other, row.scale, row.scale};
+    const std::uint8_t of_b[]{row.scale, row.scale, row.scale, row.scale};
+    CHECK(dot(x.model, types, a, b, k, 0, NoTrace{}, {of_a, of_b}) == 0x42000000);
+  }
+}
+
+TEST_CASE("tcgen05.mma.sp of tf32 keeps one of each two: b is not read beside the other") {
+  const auto types = DotTypes{tf32, tf32, binary32, binary32};
+  const Instruction x = *find_instruction(Family::tcgen05_sp, 110, 64, 8, 16, types);
+  std::uint32_t a[16]{}, b[16]{};
+  for (int i = 0; i < 16; ++i) {
+    a[i] = i % 2 == i / 8 ? 0x3F800000U : 0;  // the first of each two, then the second
+    b[i] = i % 2 == i / 8 ? 0x3F800000U : 0x7FC00000U;
+  }
+  CHECK(dot(x.model, types, a, b, 16, 0) == 0x41000000);
+}
+
 }  // namespace binade::sparse_test

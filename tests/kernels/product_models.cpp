@@ -226,6 +226,8 @@ const std::vector<TriedModel>& product_models() {
     for (const Architecture& on : architectures) {
       for (const Instruction& x : instructions_of(on.sm)) {
         if (is_scaled(x.model)) continue;  // scaled_models() stand for them
+        // Their dense pairs stand for these.
+        if (x.family == Family::tcgen05_sp && x.types.a != x.types.b) continue;
         const bool known = std::ranges::any_of(out, [&x](const TriedModel& tried) {
           return x.model == tried.g.model && x.types == tried.g.types && x.k == tried.g.k;
         });

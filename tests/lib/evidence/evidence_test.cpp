@@ -126,9 +126,10 @@ const Told told[]{
     {"mma.m16n8k32.f32.e4m3.e4m3.f32", 89, Aspect::chaining, Evidence::hardware},
     {"tcgen05.m128n256k8.f32.tf32.tf32", 100, Aspect::signs_of_zero, Evidence::paper},
     {"tcgen05.m128n256k8.f32.tf32.tf32", 110, Aspect::signs_of_zero, Evidence::open},
+    {"tcgen05.sp.m128n256k16.f32.tf32.tf32", 100, Aspect::ordinary, Evidence::open},
     {nvf4_mma, 120, Aspect::ordinary, Evidence::paper},
     {nvf4_mma, 121, Aspect::ordinary, Evidence::open},
-    {nvf4_mma, 120, Aspect::signs_of_zero, Evidence::open},
+    {nvf4_mma, 120, Aspect::signs_of_zero, Evidence::paper},
     {mxf8_mma, 120, Aspect::exponent_floor, Evidence::paper},
     {mxf8_mma, 120, Aspect::mixed_types, Evidence::paper},
 };
@@ -207,6 +208,14 @@ TEST_CASE("sources") {
   CHECK(source(mx("e4m3").c_str(), 100, Aspect::ordinary) == "MMA-Sim 2.1");
   CHECK(source(mx("e4m3").c_str(), 110, Aspect::ordinary).starts_with("as sm_100; 73 728 words"));
   CHECK(source("mma.m16n8k16.f32.bf16.bf16.f32", 110, Aspect::ordinary).ends_with("F 25, L 16"));
+  const auto sparse = [&](const char* a, int sm, Aspect aspect) {
+    const std::string name = "tcgen05.sp.m128n256k64.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.";
+    return source((name + a + ".e4m3.ue8m0").c_str(), sm, aspect);
+  };
+  CHECK(sparse("e4m3", 100, Aspect::ordinary).starts_with("as tcgen05; words of a B200"));
+  CHECK(sparse("e4m3", 100, Aspect::specials) == "as tcgen05");
+  CHECK(sparse("e4m3", 103, Aspect::ordinary) == "as tcgen05");
+  CHECK(sparse("e5m2", 100, Aspect::ordinary) == "as tcgen05");
 }
 
 TEST_CASE("another emulator that agrees is named where it was compared, and there alone") {
@@ -224,6 +233,14 @@ TEST_CASE("another emulator that agrees is named where it was compared, and ther
   CHECK(agrees("mma.m16n8k16.f32.e4m3.e4m3.f32", 89, Aspect::ordinary).empty());
   const std::string group = evidence_in_full(90);
   CHECK(group.find("agrees        mmaemu 0.1.0") != std::string::npos);
+}
+
+TEST_CASE("sparse instructions of which nothing is known have a line for their family") {
+  const std::string text = overview_text(100);
+  CHECK(text.find("  tcgen05.sp k16 k32 k64 k128: as tcgen05 of half that k") != std::string::npos);
+  CHECK(text.find(" tcgen05.sp k", text.find(" tcgen05.sp k") + 1) == std::string::npos);
+  CHECK(overview_text(90).find("as mma") == std::string::npos);
+  CHECK(overview_text(90).find(" mma.sp k16 k32 ") != std::string::npos);
 }
 
 /// Checks that a text fits a screen: at most 40 lines of at most 120 columns.

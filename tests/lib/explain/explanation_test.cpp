@@ -31,6 +31,8 @@ std::vector<Instruction> computations() {
   for (const Architecture& on : architectures) {
     const int sm = on.sm;
     for (const Instruction& x : instructions_of(sm)) {
+      // The dense pairs stand for these.
+      if (x.family == Family::tcgen05_sp && x.types.a != x.types.b) continue;
       const bool known = std::ranges::any_of(out, [&](const Instruction& y) {
         return x.model == y.model && x.types == y.types && x.k == y.k;
       });

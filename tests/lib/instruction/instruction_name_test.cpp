@@ -97,6 +97,15 @@ TEST_CASE("sparse instructions: the dense model over half of the products") {
   dense.sparse_group = 0;
   CHECK(dense == parse_instruction("mma.m16n8k16.f32.f16.f16.f32", 90).model);
   CHECK(parse_instruction("wgmma.sp.m64n8k16.f32.tf32.tf32", 90).model.sparse_group == 2);
+  const Instruction wide = parse_instruction("tcgen05.sp.m128n16k64.f16.e2m1.e5m2", 103);
+  CHECK(wide.model.sparse_group == 4);
+  dense = wide.model;
+  dense.sparse_group = 0;
+  CHECK(dense == parse_instruction("tcgen05.m128n16k32.f16.e2m1.e5m2", 103).model);
+  CHECK(parse_instruction("tcgen05.sp.m64n8k16.f32.tf32.tf32", 110).model.sparse_group == 2);
+  CHECK(has(unknown("tcgen05.sp.m128n16k32.f16.e2m1.e5m2", 100), "has no instruction"));
+  CHECK(has(unknown("tcgen05.sp.m128n16k16.f32.f16.f16", 100), "has no instruction"));
+  CHECK(has(unknown("tcgen05.sp.m64n8k16.f32.tf32.tf32", 120), "it is on sm_100, sm_103, sm_110"));
   CHECK(has(unknown("mma.sp.m16n8k64.f32.f16.f16.f32", 90), "has no instruction"));
   CHECK(has(unknown("wmma.sp.m16n8k32.f32.f16.f16.f32", 90), "has no instruction"));
 }
@@ -117,6 +126,10 @@ TEST_CASE("kinds with scales of blocks: PTX's words, on the architectures that h
   CHECK(wide.model.scaling == BlockScaling{16, e8m0, 16});
   CHECK(ptx_of(wide) == "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X");
   CHECK(parse_instruction("tcgen05.m128n8k64" + four + ".ue4m3", 100).n == 8);
+  const Instruction half = parse_instruction("tcgen05.sp.m128n8k128" + four + ".ue4m3", 100);
+  CHECK(half.model.scaling == BlockScaling{16, ue4m3, 16});
+  CHECK(half.model.sparse_group == 8);
+  CHECK(ptx_of(half) == "tcgen05.mma.sp.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X");
   CHECK(has(unknown(mx + ".ue8m0", 100), "it is on sm_120, sm_121"));
   for (const std::string& name :
        {mx, mx + ".ue4m3", mx + ".e8m0", mx + ".ue8m0.ue8m0", "tcgen05.m64n8k64" + four + ".ue4m3",
@@ -173,6 +186,8 @@ TEST_CASE("PTX's words") {
   CHECK(ptx("mma.m16n8k32.f32.e2m1.e5m2.f32", 120) ==
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e5m2.f32");
   CHECK(ptx("tcgen05.m128n16k8.f32.tf32.tf32", 100) == "tcgen05.mma.cta_group::1.kind::tf32");
+  CHECK(ptx("tcgen05.sp.m128n16k64.f16.e3m2.e4m3", 100) ==
+        "tcgen05.mma.sp.cta_group::1.kind::f8f6f4");
 }
 
 TEST_CASE("what there is not") {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every instruction with scales of blocks by its name, mma, mma.sp and tcgen05, held to an oracle that shares no code with
-binade (tests/oracle/scaled_products.py): chains of two instructions with a c, random codes with NaNs and infinities, scales at
+"""Every instruction with scales of blocks by its name, mma and tcgen05, dense and sparse, held to an oracle that shares no
+code with binade (tests/oracle/scaled_products.py): chains of two instructions with a c, random codes with NaNs and infinities, scales at
 the ends of their range, sparse rows in which b has anything beside what is left out."""
 import sys
 import unittest
@@ -25,7 +25,7 @@ KINDS = [(kind, vector, scales, k, pair) for (kind, scales, vector), k in oracle
 
 
 def name_of(family, shape, kind, vector, a, b, scales):
-    c = "" if family == "tcgen05" else ".f32"
+    c = "" if family.startswith("tcgen05") else ".f32"
     return f"{family}.{shape}.kind::{kind}.block_scale.scale_vec::{vector}X.f32.{a}.{b}{c}.{scales}"
 
 
@@ -143,7 +143,8 @@ class BlockScaledInstructions(unittest.TestCase):
     def test_sparse_instructions(self):
         for seed, spec in enumerate(KINDS):
             kind, vector, scales, k, (a, b) = spec
-            self.check([(name_of("mma.sp", f"m16n8k{2 * k}", kind, vector, a, b, scales), "sm_121")],
+            self.check([(name_of("mma.sp", f"m16n8k{2 * k}", kind, vector, a, b, scales), "sm_121"),
+                        (name_of("tcgen05.sp", f"m128n64k{2 * k}", kind, vector, a, b, scales), "sm_100")],
                        self.drawn(1000 + seed, 2, 4, spec, True, MODES[seed % 4]))
 
     def test_each_rule_of_the_sums(self):
