@@ -13,6 +13,7 @@
 #include "lib/scales/suspected_codes.h"
 #include "lib/scales/suspected_rows.h"
 #include "lib/scales/suspected_scales.h"
+#include "lib/scales/tensor_scales.h"
 #include "lib/scales/told_of_nearest.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
@@ -261,7 +262,9 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     // Scales of few bits may be equal by chance, a few of them.
     constexpr std::uint64_t few = 4;
     const bool is_narrow = finding.readings[x.reading].format.format.scale.bits() <= 8;
-    if (is_narrow && x.scales.equal < base + few) continue;
+    const bool is_stored =
+        given.tensor && !x.is_measured && part_that_is(x.tensor.scale, *given.tensor).has_value();
+    if (is_narrow && !is_stored && x.scales.equal < base + few) continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
     const std::string words =
         fmt::format("{}: {} ({})", names_of_same(scales, x), x.words, reading_words(work, x.order));

@@ -81,10 +81,14 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
                                 : "codes rounded " + std::string(rounding_name(rounding)),
                             std::string(code_words(*x.how, x.to.format)), between,
                             taken_words(taken_), rows_.words});
+    // Where nothing is told of scales, the scale of the tensor as it is stored is plainest.
+    const std::optional<std::uint32_t>& stored = work_->given().tensor;
+    const bool is_other_tensor =
+        first_.tensor ? *first_.tensor != to.tensor : stored && !part_that_is(to.tensor, *stored);
     x.changes = (rounding == Rounding::ties_to_even && !x.away ? 0 : 1) +
                 (x.how->words.empty() ? 0 : 1) + (between.empty() ? 0 : 1) +
                 (taken_ == NumbersTaken::as_given ? 0 : 1) + (rows_.is_plain() ? 0 : 1) +
-                (first_.tensor && *first_.tensor != to.tensor ? 1 : 0);
+                (is_other_tensor ? 1 : 0);
     best = std::move(x);
   };
   const auto try_one = [&](Rounding rounding, const CodeReading& how) {

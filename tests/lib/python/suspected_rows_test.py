@@ -126,6 +126,11 @@ class SuspectedRows(Supposes):
                           "tensors along axis 0 in another order: 0 is that of the numbers' 2, 1 is that of the numbers' 0, 2 is that of the numbers' 1")
 
     def test_scales_of_a_rule_need_no_change(self):
+        # torchao_ceil's, halved, are these, too.
+        x = np.random.default_rng(101).standard_t(2, (96, 256)).astype(F)
+        down = quantized(x, "mxfp8_e4m3", "torchao_floor", axis=0)[1].reshape(96, 8)
+        codes = e4m3(x.reshape(96, 8, 32) * np.ldexp(F(1), 127 - down.astype(int))[..., None].astype(F)).reshape(x.shape)
+        self.supposes(x, codes, down, None, "scales", "the scales are of mxfp8_e4m3 along axis 0, row_major, the codes of mxfp8_e4m3 along axis 1")
         for seed in (57, 58):
             x = np.random.default_rng(seed).standard_normal((64, 128)).astype(F)
             codes = packed(quantized(x, "mxfp4", "torchao_floor")[0])
