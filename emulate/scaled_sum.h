@@ -12,8 +12,8 @@
 //
 // A group's exponent is that of its scales alone, so that a sum of its products that cancels raises
 // the top, too; only a group whose products are all zeros, or of which a scale is zero, does not
-// count. These are the rules of MMA-Sim's release 2.1.1; seven words that a B200 gave equal them, of
-// which one excludes products that are scaled one by one (tests/emulate/scaled_words_test.cpp).
+// count. These are the rules of MMA-Sim's release 2.1.1; seven words that a B200 gave equal them,
+// of which one excludes products that are scaled one by one (tests/emulate/scaled_words_test.cpp).
 #pragma once
 
 #include <cstdint>
