@@ -64,7 +64,7 @@ GemmElement<std::uint64_t> element_of(const Matrices& x, std::size_t i, std::siz
 /// one group after the other; elements of D in rows of no group are 0.
 struct GemmOperands {
   std::size_t m = 0, n = 0, k = 0;
-  std::vector<std::uint64_t> a, b, c, bias;
+  std::vector<std::uint64_t> a = {}, b = {}, c = {}, bias = {};
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
   RunScales runs = {};
   RowGroups groups = {};

@@ -28,7 +28,7 @@ struct KernelTypes {
 struct KernelRun {
   std::size_t m = 0, n = 0, k = 0;
   bool dots = false;
-  std::vector<std::uint64_t> a, b, c, bias, d;
+  std::vector<std::uint64_t> a = {}, b = {}, c = {}, bias = {}, d = {};
   std::vector<std::uint64_t> a_scale = {}, b_scale = {};
   RunScales runs = {};
   std::string c_words = "C";  ///< what c is the sum of: "C", "zero points and the bias"

@@ -193,8 +193,8 @@ std::vector<Change> run_scale_changes(const KernelCase& x) {
   const std::size_t runs = run.runs.count(run.k);
   const OwnScales a{&run.runs.a, run.m, runs}, b{&run.runs.b, run.n, runs};
   std::vector<Change> out;
-  const auto words_of = [](const char* whose, const ScaleMistake& x, const char* noun) {
-    return fmt::format("{} scales of blocks {}", whose, fmt::format(fmt::runtime(x.words), noun));
+  const auto words_of = [](const char* whose, const ScaleMistake& one, const char* noun) {
+    return fmt::format("{} scales of blocks {}", whose, fmt::format(fmt::runtime(one.words), noun));
   };
   if (!run.runs.a.empty()) {
     for (const ScaleMistake& one : mistakes_of(a.lines, runs)) {

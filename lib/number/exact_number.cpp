@@ -4,8 +4,12 @@
 // integer are here; other arithmetic is decimal.h's.
 #include "lib/number/exact_number.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <string_view>
 
 #include "emulate/integer_dot.h"
 #include "emulate/project.h"
@@ -156,7 +160,10 @@ std::string brief_text(const ExactNumber& x, std::size_t longest, std::size_t si
     const std::string formula = formula_text({significand, x.exponent});
     if (sign.size() + formula.size() <= longest && significand >> 16 == 0) return sign + formula;
   }
-  return "≈" + sign + short_text(x.magnitude(), significant);
+  std::string out = "≈" + sign + short_text(x.magnitude(), significant);
+  const std::size_t columns = out.size() - (std::string_view("≈").size() - 1);
+  if (columns <= longest) return out;
+  return fmt::format("≈{}{:.{}e}", sign, std::abs(to_double(x)), significant - 1);
 }
 
 }  // namespace binade

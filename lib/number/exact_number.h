@@ -54,8 +54,8 @@ double to_double(const ExactNumber& x);
 /// Returns all decimal digits, with the sign, in the form of exact_text() in number_text.h.
 std::string exact_text(const ExactNumber& x);
 /// Returns the exact number if it takes at most `longest` columns, as decimal digits without an
-/// exponent or as 5*2^-24 (with a factor below 2^16); else, however long, the number rounded to
-/// `digits` significant digits: "≈-5.960e-08".
+/// exponent or as 5*2^-24 (with a factor below 2^16); else the number rounded to `digits`
+/// significant digits, "≈-5.960e-08", with an exponent if it would be longer without.
 std::string brief_text(const ExactNumber& x, std::size_t longest, std::size_t digits = 4);
 
 }  // namespace binade

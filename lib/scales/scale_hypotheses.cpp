@@ -43,6 +43,13 @@ bool explains_rest(const std::vector<bool>& left, const std::vector<bool>& unequ
   return 2 * still <= of;
 }
 
+/// Whether another rounding makes some of few unequal codes equal, as it does where numbers were
+/// slightly other ones: where nearly all are equal without it, it is told only if all are with it.
+bool is_chance_of_rounding(const SuspectedCodes& x, std::uint64_t equal_without) {
+  const bool rounds = x.away || x.between || x.to.attributes.rounding != Rounding::ties_to_even;
+  return rounds && !x.elements.is_whole() && 20 * equal_without >= 19 * x.elements.of;
+}
+
 /// Puts first the plainest of those that leave less than four times as much unequal as the best, or
 /// that are a few codes behind it: a change may make some more equal by chance.
 void put_plainest_first(std::vector<SuspectedCodes>& told) {
@@ -346,6 +353,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   put_plainest_first(told);
   const SuspectedCodes* first_codes = nullptr;
   for (const SuspectedCodes& x : told) {
+    if (is_chance_of_rounding(x, codes_equal)) continue;
     if (first_codes != nullptr && (x.of.kind == first_codes->of.kind ||
                                    !explains_rest(unequal_under(given, finding, *first_codes),
                                                   unequal_under(given, finding, x)))) {

@@ -203,9 +203,10 @@ std::string suspicions_text(const std::vector<GemmDifference>& first, const Name
   for (auto at = all.begin(); at != all.end(); ++at) {
     const auto count = static_cast<std::size_t>(std::ranges::count(all, *at));
     if (2 * count <= first.size() || std::find(all.begin(), at, *at) != at) continue;
-    out += first.size() == 1 ? fmt::format("D is as if it were {}\n", *at)
-                             : fmt::format("D is as if it were {} ({} of the first {} elements)\n",
-                                           *at, count, first.size());
+    out += fmt::format("D is as if it were {}{}\n", *at,
+                       count == first.size()
+                           ? std::string()
+                           : fmt::format(" ({} of the first {} elements)", count, first.size()));
   }
   return out;
 }

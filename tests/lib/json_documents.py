@@ -182,6 +182,13 @@ def products(run):
     rows = [run.array(f"row_{name}.npy", "<f2", (4, 4)) for name in "ab"]
     run.array("row_d.npy", "<f4", (4,), [NAN, 1, 2, 3])
     run.says("identify", "--a", rows[0], "--b", rows[1], "--d", "row_d.npy", "--cpu", "--json", status=1)
+    stack, ends = run.array("stack.npy", "<f2", (2, 8, 8)), run.array("ends.npy", "<i4", (2,), [4, 8])
+    grouped = (a, stack, *HOPPER, "--groups", ends)
+    for name, alpha in (("once", "1"), ("twice", "2")):
+        run.call("gemm", *grouped, "--alpha", alpha, "-o", f"{name}.npy")
+    once, twice = (struct.unpack("<64I", run.read(f"{name}.npy")[-256:]) for name in ("once", "twice"))
+    run.single("half.npy", (8, 8), [*once[:32], *twice[32:]])
+    run.says("identify", "--a", a, "--b", stack, "--groups", ends, "--d", "half.npy", "--arch", "sm_90", "--json", status=1)
     edges(run)
     conversions(run)
     block_quantizers(run)

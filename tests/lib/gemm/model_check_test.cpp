@@ -173,7 +173,7 @@ TEST_CASE("scales of runs of K that a model cannot multiply by are refused") {
   g.sum.promote_every = 3;
   CHECK(message() ==
         "GemmModel: products of K 0 and 1 in runs of 32 are multiplied by one scale; let the order "
-        "of the sum keep runs together");
+        "of the sum keep runs together, and promote every 2 instructions or fewer");
   x.runs.a.pop_back();
   g.sum.promote_every = 2;
   CHECK(message() == "runs.a: 1 elements; by m, n and k there are 2");

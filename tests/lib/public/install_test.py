@@ -22,9 +22,9 @@ COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 # What is public besides emulate's headers. A header becomes public because one of these includes it: think before adding it.
 PUBLIC = set("""
 emulate.h error.h gemm.h identify.h loss_scalers.h range.h report.h validate.h version.h
-amp/grad_scaler.h amp/loss_scaler.h evidence/evidence.h evidence/rivals.h format/dtype.h format/format_spec.h gemm/bound.h
-gemm/gemm.h gemm/matrices.h gemm/model_check.h gemm/named_gemm.h gemm/operands.h gemm/progress.h identify/candidates.h identify/cores.h
-identify/hypotheses.h identify/identification.h identify/kernel_run.h identify/search.h identify/text.h
+amp/grad_scaler.h amp/loss_scaler.h cases/dots.h evidence/evidence.h evidence/rivals.h format/dtype.h format/format_spec.h gemm/bound.h
+gemm/files.h gemm/gemm.h gemm/matrices.h gemm/model_check.h gemm/named_gemm.h gemm/operands.h gemm/progress.h gemm/read_array.h
+gemm/row_groups.h identify/candidates.h identify/cores.h identify/hypotheses.h identify/identification.h identify/kernel_run.h identify/search.h identify/text.h
 io/array_view.h number/exact_sum.h
 number/square_sum.h number/upper.h range/arrays.h range/binades.h range/fate.h range/summary.h range/summary_bytes.h
 report/format_report.h report/tensor_report.h report/tensor_role.h report/written_report.h text/error.h validate/gemm.h
