@@ -182,7 +182,7 @@ def products(run):
     rows = [run.array(f"row_{name}.npy", "<f2", (4, 4)) for name in "ab"]
     run.array("row_d.npy", "<f4", (4,), [NAN, 1, 2, 3])
     run.says("identify", "--a", rows[0], "--b", rows[1], "--d", "row_d.npy", "--cpu", "--json", status=1)
-    stack, ends = run.array("stack.npy", "<f2", (2, 8, 8)), run.array("ends.npy", "<i4", (2,), [4, 8])
+    stack, ends = run.array("stack.npy", "<f2", (2, 128, 8)), run.array("ends.npy", "<i4", (2,), [4, 8])
     grouped = (a, stack, *HOPPER, "--groups", ends)
     for name, alpha in (("once", "1"), ("twice", "2")):
         run.call("gemm", *grouped, "--alpha", alpha, "-o", f"{name}.npy")
