@@ -73,8 +73,7 @@ void add_gemm_options(App app, GemmOptions& o) {
                  "(PyTorch's offs); sizes, the rows of each group; rows, the group of each row of "
                  "A or -1 (DeepGEMM's m_indices); masked, how many rows are used of each of A's "
                  "matrices, which then is (G, rows, K) (DeepGEMM's masked_m); psum, ends where "
-                 "each group begins "
-                 "at the next multiple of 128 rows (DeepGEMM)")
+                 "each group begins at the next multiple of 128 rows (DeepGEMM)")
       .one_of(words_of_table(group_layouts))
       .capture_default_str();
   app.add_flag(

@@ -100,7 +100,7 @@ const Claim claims[]{
      "MMA-Sim 2.1, sf-tensor/tcgen05 (affce0c): c = -0 alone is +0, as here; before: -0", scaled},
     {tcgen05_only, 100, 100, bits_of_aspects(Aspect::ordinary), Evidence::open,
      "MMA-Sim 2.1, as here; sf-tensor/tcgen05, held against a B200: another exponent of groups, "
-     "which 4 of 1,105,920 structured operands show",
+     "which few operands show",
      is_nvfp4, one_by_one},
     {tcgen05_only, 100, 100, bits_of_aspects(Aspect::ordinary), Evidence::paper, words_of_b200,
      is_grouped, one_by_one},

@@ -258,8 +258,10 @@ GemmOperands read_operands(const GemmFiles& files, GemmModel& model) {
   const std::optional<Rounding> round = operand_rounding(files.round);
   const bool grouped = !files.groups.empty();
   const bool is_stack = grouped && find_group_layout(files.group_layout).is_stack;
-  Lines a = read_lines(files.a, model.types.a, {"A", round}, files.transposed_a, is_stack);
-  Lines b = read_lines(files.b, model.types.b, {"B", round}, !files.transposed_b, grouped);
+  Lines a = read_lines(files.a, model.types.a, {"A", round, files.may_round}, files.transposed_a,
+                       is_stack);
+  Lines b = read_lines(files.b, model.types.b, {"B", round, files.may_round}, !files.transposed_b,
+                       grouped);
   if (a.k != b.k) {
     throw error_in(files.b, fmt::format("K is {}", b.k),
                    fmt::format("A's is {}: A is (M, K) and B is (K, N)", a.k));

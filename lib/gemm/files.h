@@ -37,6 +37,7 @@ struct GemmFiles {
   /// bias, (G, N) if not one for all, and the scales of B; of the layout masked A, C and D are
   /// stacks, too.
   std::string groups = {}, group_layout = "ends";
+  bool may_round = true;  ///< whether the command has --round, for error messages
   /// ReadArray::round for a and b by a name of the rounding, empty: none. C and the bias are never
   /// rounded.
   std::string round = {};

@@ -280,6 +280,7 @@ ReadRuns read_runs(const RunFiles& files) {
   ReadRuns out{types_of(files), {}};
   for (std::size_t i = 0; i < files.d.size(); ++i) {
     OneRun one{.files = files.shared, .d = files.d[i]};
+    one.files.may_round = false;
     one.files.a = files.a[i];
     one.files.b = files.b[i];
     if (!files.c.empty()) one.files.c = files.c[i];

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/number/spread_places.h"
+#include "lib/scales/line_order.h"
 
 namespace binade {
 namespace {
@@ -59,10 +60,8 @@ std::optional<Columns> columns_by_signs(const ReadingWork& work,
     by_numbers[key_of(c, [&](std::size_t i) { return std::signbit(work.x()[i]); })].push_back(
         static_cast<std::uint32_t>(c));
   }
-  constexpr std::uint32_t none = 0xFFFFFFFF;
-  Columns out(columns, none);
+  Columns out(columns, unknown_line);
   std::vector<bool> taken(columns);
-  std::size_t known = 0, away = 0;
   for (std::size_t c = 0; c < columns; ++c) {
     const auto found = by_numbers.find(key_of(c, [&](std::size_t i) {
       return (std::to_integer<unsigned>(codes[i]) >> (bits - 1) & 1U) != 0;
@@ -70,17 +69,8 @@ std::optional<Columns> columns_by_signs(const ReadingWork& work,
     if (found == by_numbers.end() || found->second.size() > 1 || taken[found->second[0]]) continue;
     out[c] = found->second[0];
     taken[out[c]] = true;
-    ++known;
-    away += out[c] != c ? 1 : 0;
   }
-  if (4 * known < 3 * columns || 4 * away < columns) return std::nullopt;
-  std::uint32_t next = 0;
-  for (std::uint32_t& from : out) {
-    if (from != none) continue;
-    while (taken[next]) ++next;
-    from = next++;
-  }
-  return out;
+  return whole_order(std::move(out));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "lib/number/spread_places.h"
+#include "lib/scales/line_order.h"
 #include "lib/scales/moved_columns.h"
 #include "lib/scales/shifted_rows.h"
 #include "lib/scales/tensor_scales.h"
@@ -184,10 +185,8 @@ std::optional<RowsFrom> rows_from(const ReadingWork& work, const BlockQuantizer&
   const auto of_stored = rows_by_scales(view, stored.codes, {});
   // Scales that many rows have tell none of them.
   if (4 * by_made.size() < 3 * rows) return std::nullopt;
-  constexpr std::uint32_t none = 0xFFFFFFFF;
-  RowsFrom out(rows, none);
+  RowsFrom out(rows, unknown_line);
   std::vector<bool> taken(rows);
-  std::size_t known = 0, away = 0;
   for (const auto& [key, at] : of_stored) {
     const auto found = by_made.find(key);
     if (found == by_made.end() || found->second.size() > most_alike) continue;
@@ -201,20 +200,10 @@ std::optional<RowsFrom> rows_from(const ReadingWork& work, const BlockQuantizer&
         best = equal;
         out[row] = from;
       }
-      if (out[row] == none) continue;
-      taken[out[row]] = true;
-      ++known;
-      away += out[row] != row ? 1 : 0;
+      if (out[row] != unknown_line) taken[out[row]] = true;
     }
   }
-  if (4 * known < 3 * rows || 4 * away < rows) return std::nullopt;
-  std::uint32_t next = 0;
-  for (std::uint32_t& from : out) {
-    if (from != none) continue;
-    while (taken[next]) ++next;
-    from = next++;
-  }
-  return out;
+  return whole_order(std::move(out));
 }
 
 /// From which row each has its codes, by a few of them under the scales that a rule makes.

@@ -111,6 +111,8 @@ TEST_CASE("text is exact where it fits and says where it does not") {
   CHECK(brief_text(exact_number(5, -24), 12) == "5*2^-24");
   CHECK(brief_text(exact_number(-1, -149), 12) == "-2^-149");
   CHECK(brief_text(exact_number(123456789, -30), 12) == "≈0.1150");
+  CHECK(brief_text(exact_number(-9, 63), 19) == "-9*2^63");
+  CHECK(brief_text(exact_number(-123457, 50), 19) == "≈-1.390e+20");
   CHECK(brief_text({}, 12) == "0");
 }
 

@@ -110,6 +110,12 @@ class PromotedProducts(unittest.TestCase):
         a, b, scale_a, scale_b = drawn(11, 3, 200, 100)
         d = binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION)
         np.testing.assert_array_equal(float_words(d), by_oracle(a, b, scale_a, scale_b, "fma_together"))
+        narrow = by_oracle(a, b[:100], scale_a, scale_b[:1], "fma_together")  # scales of (3, 1) and (1, 1)
+        d = binade.gemm(a, b[:100].copy(), transpose_b=True, a_scale=scale_a, b_scale=scale_b[:1], **INSTRUCTION)
+        np.testing.assert_array_equal(float_words(d), narrow)
+        rows = np.float32([2, 3, 5]).reshape(3, 1)  # beside those of each column: of lines, which the finished sum is multiplied by
+        d = binade.gemm(a, b, transpose_b=True, a_scale=rows, b_scale=np.ones((1, 200), "f"), **INSTRUCTION)
+        np.testing.assert_array_equal(d, binade.gemm(a, b, transpose_b=True, **INSTRUCTION) * rows)
 
     def test_scales_of_several_runs_of_an_instruction(self):
         """DeepGEMM's sm_100 kernels: one e8m0 for four instructions of 32 elements, and of A's 128 beside B's 32."""
@@ -124,6 +130,9 @@ class PromotedProducts(unittest.TestCase):
             np.testing.assert_array_equal(binade.gemm(a, b, a_scale=scale_a, b_scale=scale_b, **given, **how), expected)
         found = binade.identify(a, b, expected, a_scale=scale_a, b_scale=scale_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
         self.assertIn("mxf8f6f4.block_scale", str(found).partition("Nearest")[0])
+        narrow = binade.gemm(a, b, a_scale=repeated, b_scale=scale_b, out_format="bf16", **how).astype("f")
+        found = binade.identify(a, b, narrow, a_scale=repeated, b_scale=scale_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
+        self.assertIn("block_scale", found.to_dict()["explain"][0]["command"])  # first of all that are left
         coarse_b = scale_b[:, ::4].copy()
         d = binade.gemm(a, b, a_scale=repeated, b_scale=coarse_b.repeat(4, 1)[:, :10], **how)
         found = binade.identify(a, b, d, a_scale=scale_a, b_scale=coarse_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
@@ -244,6 +253,17 @@ class ProductsOfStacks(unittest.TestCase):
                 d = binade.gemm(a, b, transpose_b=True, a_scale=words[0], b_scale=words[1], **INSTRUCTION)
                 found = binade.validate(a, b, d, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION).to_dict()["as_if"]
                 self.assertEqual([(x["words"], x["equal"]) for x in found], [(ill, 192)])
+
+    def test_a_small_number_is_no_zero(self):
+        a, b, scale_a, scale_b = drawn(16, 4, 5, 256)
+        given = dict(transpose_b=True, a_scale=scale_a, b_scale=scale_b)
+        d = binade.gemm(a, b, **given, **INSTRUCTION)
+        words = "D is as if it were 0: was it written at all?"
+        self.assertNotIn(words, str(binade.validate(a, b, d * np.float32(2**-20), **given, **INSTRUCTION)))
+        self.assertIn(words, str(binade.validate(a, b, d * 0, **given, **INSTRUCTION)))
+        d[0, 0] *= 3  # what one element of several looks like is told with its number, or not at all
+        d[1:] *= np.float32(1.7)
+        self.assertNotRegex(str(binade.validate(a, b, d, **given, **INSTRUCTION)), r"D is as if it were [^\n]*\([12] of")
 
     def test_scales_that_are_no_numbers_are_named(self):
         a, b, scale_a, scale_b = drawn(14, 4, 5, 256)

@@ -21,6 +21,15 @@ except ImportError:
 
 
 class SuspectedCodes(Supposes):
+    def test_numbers_that_were_slightly_other_are_no_rounding(self):
+        for seed in (70, 71, 72):
+            x = numbers((64, 256), seed)
+            for name, rule in (("mxfp8_e4m3", "te"), ("mxfp4", "ocp")):
+                codes, scales, _ = quantized(x, name, rule)
+                for other in (x * F(1 - 2**-11), x * F(1 + 2**-9), x.astype(np.float16).astype(F)):
+                    told = binade.identify_scales(other, codes, scales, format=name).to_dict()["tensors"][0]["hypotheses"]
+                    self.assertFalse([one for one in told if "rounded" in one["words"] and one["equal"] < one["of"]], told)
+
     def test_codes_that_are_something_else(self):
         x = numbers((32, 256), 14)
         codes, scales, _ = quantized(x, "mxfp4", "torchao_rceil")
