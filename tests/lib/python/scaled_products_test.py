@@ -95,12 +95,13 @@ class PromotedProducts(unittest.TestCase):
         for given in same:
             with self.subTest(given.get("scale_layout", "row_major")):
                 np.testing.assert_array_equal(binade.gemm(a, b, transpose_b=True, **given, **INSTRUCTION), plain)
-        tiles = np.zeros((1, 4), np.float32)  # of 128 columns of B each
-        tiles[0, :2] = scale_b[0]
+        wide = drawn(10, 1, 200, 256)[1]
+        tiles = np.zeros((2, 4), np.float32)  # of 128 columns of B each
+        tiles[:, :2] = scale_b[:2]
         np.testing.assert_array_equal(
-            binade.gemm(a, b, transpose_b=True, a_scale=columns, b_scale=tiles, scale_layout="te_1d,te_2d", scale_run=128,
+            binade.gemm(a, wide, transpose_b=True, a_scale=columns, b_scale=tiles, scale_layout="te_1d,te_2d", scale_run=128,
                         **INSTRUCTION),
-            binade.gemm(a, b, transpose_b=True, a_scale=scale_a, b_scale=scale_b[:1], **INSTRUCTION))
+            binade.gemm(a, wide, transpose_b=True, a_scale=scale_a, b_scale=scale_b[:2], **INSTRUCTION))
         halved = binade.gemm(a, b, transpose_b=True, alpha=0.5, **same[0], **INSTRUCTION)
         np.testing.assert_array_equal(halved, plain * np.float32(0.5))
         doubled = binade.gemm(a, b, transpose_b=True, a_tensor_scale=2, b_tensor_scale=np.float32(0.25), **same[0], **INSTRUCTION)
@@ -130,8 +131,9 @@ class PromotedProducts(unittest.TestCase):
             np.testing.assert_array_equal(binade.gemm(a, b, a_scale=scale_a, b_scale=scale_b, **given, **how), expected)
         found = binade.identify(a, b, expected, a_scale=scale_a, b_scale=scale_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
         self.assertIn("mxf8f6f4.block_scale", str(found).partition("Nearest")[0])
-        narrow = binade.gemm(a, b, a_scale=repeated, b_scale=scale_b, out_format="bf16", **how).astype("f")
-        found = binade.identify(a, b, narrow, a_scale=repeated, b_scale=scale_b, transpose_b=True, types="f32.e4m3.e4m3", arch="sm_100")
+        narrow = np.asarray(binade.gemm(a, b, a_scale=repeated, b_scale=scale_b, out_format="bf16", **how)).view(np.uint16)
+        found = binade.identify(a, b, narrow, a_scale=repeated, b_scale=scale_b, transpose_b=True, types="bf16.e4m3.e4m3", arch="sm_100")
+        self.assertEqual(found.conclusion, "several")
         self.assertIn("block_scale", found.to_dict()["explain"][0]["command"])  # first of all that are left
         coarse_b = scale_b[:, ::4].copy()
         d = binade.gemm(a, b, a_scale=repeated, b_scale=coarse_b.repeat(4, 1)[:, :10], **how)

@@ -25,7 +25,7 @@ class SuspectedCodes(Supposes):
         for seed in (70, 71, 72):
             x = numbers((64, 256), seed)
             for name, rule in (("mxfp8_e4m3", "te"), ("mxfp4", "ocp")):
-                codes, scales, _ = quantized(x, name, rule)
+                codes, scales, _ = binade.encode(x, name, scale_rule=rule)
                 for other in (x * F(1 - 2**-11), x * F(1 + 2**-9), x.astype(np.float16).astype(F)):
                     told = binade.identify_scales(other, codes, scales, format=name).to_dict()["tensors"][0]["hypotheses"]
                     self.assertFalse([one for one in told if "rounded" in one["words"] and one["equal"] < one["of"]], told)
