@@ -149,6 +149,10 @@ class GroupedProducts(unittest.TestCase):
                 self.assertEqual(found["as_if"], [{"words": words, "equal": 1024, "tried": 1024}])
                 hypotheses = binade.identify(a, b, d, groups=ends, arch="sm_90").to_dict()["hypotheses"]
                 self.assertEqual((hypotheses[0]["words"], hypotheses[0]["equal"]), (words, 1024))
+        d = right.copy()
+        d[40:] *= 2  # group 3, which is the third that has rows
+        told = binade.identify(a, b, d, groups=ends, arch="sm_90").to_dict()["hypotheses"][0]
+        self.assertEqual((told["run"], told["equal"], told["elements"]), (2, 384, 384), told)
         rotated = b[[3, 0, 1, 2]]  # no group is right
         d = binade.gemm(a, rotated, groups=ends, split="2", **MMA)
         told = binade.identify(a, b, d, groups=ends, arch="sm_90").to_dict()["hypotheses"][0]
