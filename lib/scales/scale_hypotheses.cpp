@@ -102,7 +102,7 @@ ReadingFirst first_of_reading(const ScaleFinding& finding,
     if (fit.reading != reading) continue;
     out.scales.rule = fit.rule;
     // Without codes that speak for an order, the scales do.
-    if (evidence[reading].codes == 0) out.order = fit.order;
+    if (evidence[reading].under_stored == 0) out.order = fit.order;
     break;
   }
   return out;
@@ -335,7 +335,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
           drawn.words =
               "each code is one of the two neighbours of its number, as stochastic rounding leaves "
               "them: " +
-              x->words;
+              x->of_any_rounding;
           drawn.equal = neighbours;
           drawn.of = given.x.size();
           drawn.reading = i;

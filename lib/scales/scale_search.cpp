@@ -457,7 +457,7 @@ ScaleFinding identify_scales(const Quantized& given,
   std::vector<ReadingEvidence> evidence;
   for (std::size_t i = 0; out.explaining.empty() && i < out.readings.size(); ++i) {
     const ReadingWork work(given, out.readings[i], NumbersTaken::as_given);
-    evidence.push_back(codes_under_stored(work));
+    evidence.push_back(evidence_of_codes(work));
   }
   if (!evidence.empty()) put_best_reading_first(all, evidence);
   add_nearest(given, all, show, {}, out);

@@ -350,10 +350,10 @@ std::uint64_t zeros_of_pieces(const ReadingWork& work, std::span<const std::size
   return out;
 }
 
-ReadingEvidence codes_under_stored(const ReadingWork& work) {
+ReadingEvidence evidence_of_codes(const ReadingWork& work) {
   const ScaleReading& reading = work.reading();
-  const auto rule = std::ranges::find_if(
-      scale_rules, [&](const NamedScaleRule& row) { return fits(row, work.format()); });
+  const auto fits_here = [&](const NamedScaleRule& row) { return fits(row, work.format()); };
+  const auto rule = std::ranges::find_if(scale_rules, fits_here);
   ReadingEvidence out;
   if (rule == scale_rules.end()) return out;
   const std::vector<std::size_t> pieces = spread_places(work.pieces().count, 3);
@@ -362,18 +362,33 @@ ReadingEvidence codes_under_stored(const ReadingWork& work) {
   for (const CodeReading& how :
        code_readings.first(codes_are_packed(work.given(), reading) ? 2 : 1)) {
     const std::vector<std::byte> codes = stored_codes(work.given(), reading, how.order);
+    const auto share = [&](const BlockQuantizer& to, std::span<const std::uint32_t> factors) {
+      ScaleAgreement all = codes_agree(work, to, factors, codes, how, {.pieces = pieces});
+      all.zeros = std::min(all.equal, zeros);
+      return all.speaks();
+    };
     for (std::size_t order = 0; order < reading.orders.size(); ++order) {
       const StoredScales scales = stored_scales(work.given(), reading, reading.orders[order]);
       for (const TensorScaleChoice& tensor : choices) {
         const BlockQuantizer to = work.quantizer(work.steps(*rule), tensor.scale);
-        const std::vector<std::uint32_t> factors = factors_under(work, to, scales.codes);
-        ScaleAgreement all = codes_agree(work, to, factors, codes, how, {.pieces = pieces});
-        all.zeros = std::min(all.equal, zeros);
-        const double share = all.speaks() * scales.weight();
-        if (share > std::max(out.codes, chance_of_codes)) out = {share, order};
+        const double found = share(to, factors_under(work, to, scales.codes)) * scales.weight();
+        if (found <= std::max(out.under_stored, chance_of_codes)) continue;
+        out.under_stored = found;
+        out.order = order;
       }
     }
+    std::vector<std::vector<std::uint32_t>> seen;
+    for (const NamedScaleRule& row : scale_rules) {
+      if (!fits_here(row) || row.rule.four_or_six != FourOrSix::six) continue;
+      const TensorScale tensor = tensor_scale_choices(work, row, false)[0].scale;
+      BlockScales made = work.scales(work.steps(row), tensor);
+      if (std::ranges::find(seen, made.factors) != seen.end()) continue;
+      const double found = share(work.quantizer(work.steps(row), tensor), made.factors);
+      if (found > std::max(out.codes, chance_of_codes)) out.codes = found;
+      seen.push_back(std::move(made.factors));
+    }
   }
+  out.codes = std::max(out.codes, out.under_stored);
   return out;
 }
 

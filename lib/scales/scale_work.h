@@ -139,15 +139,17 @@ std::uint64_t zeros_of_pieces(const ReadingWork& work, std::span<const std::size
 
 /// How codes speak for a reading, whatever rule gave its scales.
 struct ReadingEvidence {
-  /// The share of sampled codes that are those under the stored scales; 0 if it may be chance's.
+  /// The share of sampled codes that are those under the stored scales, or under a rule's, whatever
+  /// is stored; 0 if it may be chance's.
   double codes = 0;
-  std::size_t order = 0;  ///< of the scales, in which it is largest
+  double under_stored = 0;
+  std::size_t order = 0;  ///< of the stored scales, in which it is largest
 };
 
 /// Shares that differ by less may do so by chance, and codes of 4 bits be equal by it so often.
 constexpr double chance = 0.1, chance_of_codes = 0.4;
 
-ReadingEvidence codes_under_stored(const ReadingWork& work);
+ReadingEvidence evidence_of_codes(const ReadingWork& work);
 
 /// Returns the block of an element.
 std::uint64_t block_of_element(const BlockView& view, std::uint64_t element);

@@ -75,7 +75,7 @@ class ScaleChanges {
 
   /// Scales that are made for another element format.
   void try_elements(const ReadingWork& work, const SuspectedScales& x,
-                    const StoredScales& stored) const {
+                    std::span<const std::uint32_t> made, const StoredScales& stored) const {
     const Format& own = work.format().element;
     const bool is_power = work.format().scale == e8m0;
     // A power of two between few scales is no evidence; a number of binary32 is.
@@ -89,10 +89,12 @@ class ScaleChanges {
       SuspectedScales out = x;
       out.element = other;
       out.kind = "other_element";
-      out.words = fmt::format("scales for codes of {}, whose largest number is {:g}",
+      const BlockScales others = scales_for(work, *x.rule, x.tensor.scale, other);
+      const std::int64_t power = is_power ? usual_distance(made, others.codes) : 0;
+      out.words = fmt::format("scales {}for codes of {}, whose largest number is {:g}",
+                              power == 0 ? "" : fmt::format("times 2^{}, as ", power),
                               format_name(other), std::bit_cast<float>(largest_of(other)));
-      const BlockScales made = scales_for(work, *x.rule, x.tensor.scale, other);
-      kept_->keep(std::move(out), work.format().scale, made.codes, stored);
+      kept_->keep(std::move(out), work.format().scale, others.codes, stored);
     }
   }
 
@@ -299,7 +301,7 @@ class ScaleChanges {
 void try_scale_changes(const KeptScales& kept, const ReadingWork& work, const SuspectedScales& x,
                        std::span<const std::uint32_t> made, const StoredScales& stored) {
   const ScaleChanges changes(kept);
-  changes.try_elements(work, x, stored);
+  changes.try_elements(work, x, made, stored);
   changes.try_changes(work, x, made, stored);
 }
 

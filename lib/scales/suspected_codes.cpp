@@ -74,13 +74,16 @@ void CodeSuspicions::try_under(const BlockQuantizer& to, std::vector<std::uint32
   std::optional<SuspectedCodes> best;
   const auto keep = [&](SuspectedCodes x, const std::string& between) {
     const Rounding rounding = x.to.attributes.rounding;
-    x.words = joined_words({words,
-                            x.away ? "codes rounded away from zero"
-                            : rounding == Rounding::ties_to_even
-                                ? ""
-                                : "codes rounded " + std::string(rounding_name(rounding)),
-                            std::string(code_words(*x.how, x.to.format)), between,
-                            taken_words(taken_), rows_.words});
+    const std::string rounded = x.away ? "codes rounded away from zero"
+                                : rounding == Rounding::ties_to_even
+                                    ? ""
+                                    : "codes rounded " + std::string(rounding_name(rounding));
+    const auto told = [&](const std::string& first, const std::string& second) {
+      return joined_words({words, first, std::string(code_words(*x.how, x.to.format)), second,
+                           taken_words(taken_), rows_.words});
+    };
+    x.words = told(rounded, between);
+    x.of_any_rounding = told("", "");
     // Where nothing is told of scales, the scale of the tensor as it is stored is plainest.
     const std::optional<std::uint32_t>& stored = work_->given().tensor;
     const bool is_other_tensor =

@@ -42,7 +42,7 @@ struct SuspectedCodes {
   std::vector<std::uint32_t> factors = {};
   const CodeReading* how = nullptr;
   RowsMoved rows = {};
-  std::string words = {};
+  std::string words = {}, of_any_rounding = {};  ///< the second without what says of a rounding
   ScaleAgreement elements = {};
   CodesOf of = {};
   /// In some bytes the halves are in the other order.

@@ -2,8 +2,8 @@
 """Every scale rule of the table, for every format of elements that it fits, against tests/oracle/block_rules.py, which was
 written from the sources of the stacks: the scale, the codes, and the scale of the tensor, of blocks that hurt and of others.
 Arrays of finite blocks are held to tests/oracle/block_rules_numpy.py: a few, and with --whole 10^8, and every amax of bfloat16
-and of binary16 with three numbers below it. --whole adds each seventh of these in rationals, and, for scales that are powers of two, the
-significands of binary32 at one exponent: not all 2^23, which would take hours, but each 509th and those within 24 units of a
+and of binary16 with three numbers below it, and, for scales of e8m0 and of binary32, each of the 2^23 significands of binary32 at one
+exponent. --whole adds each seventh of these amaxes in rationals, and of these significands each 509th and those within 24 units of a
 multiple of 1/128, of m of the elements and of a tie of theirs.
 
     python block_rules_test.py BINADE [--whole]
@@ -330,6 +330,17 @@ class Arrays(unittest.TestCase):
                             most = held(dtype, np.minimum(part.max() * np.float32(more), np.finfo(np.float32).max))
                             if np.isfinite(most):
                                 self.compare(row, dtype, held(dtype, block), most)
+
+    @unittest.skipUnless(WHOLE, "takes minutes; --whole")
+    def test_every_significand_under_powers_of_two_is_as_numpy_computes_it(self):
+        import numpy as np
+        for row, dtype in self.cases():
+            if row[1] == "ue4m3" or dtype != "binary32":
+                continue
+            with self.subTest(row):
+                for first in range(0, 1 << 23, 1 << 20):
+                    numbers = np.arange(0x45000000 + first, 0x45000000 + first + (1 << 20), dtype=np.uint32)
+                    self.compare(row, dtype, numbers.view(np.float32)[:, None], np.float32(8192))
 
 
 @unittest.skipUnless(WHOLE, "takes minutes; --whole")

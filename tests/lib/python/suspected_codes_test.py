@@ -62,10 +62,18 @@ class SuspectedCodes(Supposes):
             codes = code(blocks / scales[..., None]).reshape(x.shape)
             self.supposes(x, codes, scales, None, "scales", rf"{words}.*\({of}")
             self.supposes(x, codes, scales, None, "codes", rf"scales as stored \({of}")
-        for code, of, down, words in ((e5m2, "mxfp8_e5m2", 0, "e4m3, "), (e4m3, "mxfp8_e4m3", 7, "e5m2, ")):
+        for code, of, down, words in ((e5m2, "mxfp8_e5m2", 0, r"2\^7, as for codes of e4m3, "), (e4m3, "mxfp8_e4m3", 7, r"2\^-7, as for codes of e5m2, ")):
             scales = up_rule(np.abs(small).max(axis=-1), "e4m3") - down
             codes = code(small * np.ldexp(F(1), 127 - scales)[..., None].astype(F)).reshape(x.shape)
-            self.supposes(x, codes, scales.astype(np.uint8), None, "scales", rf"scales for codes of {words}.*\({of}")
+            self.supposes(x, codes, scales.astype(np.uint8), None, "scales", rf"scales times {words}.*\({of}")
+
+        # The codes of U8 tell their format, whatever power of two, or reciprocal, makes scales of another one.
+        for given in (numbers((64, 256), 23), np.abs(numbers((64, 256), 24))):
+            for name, changes in (("mxfp8_e4m3", (8,)), ("mxfp4", (-7, -1, 3))):
+                codes, scales, _ = quantized(given, name, "torchao_floor")
+                for by in changes:
+                    self.supposes(given, codes, (scales.view(np.uint8) + F(by)).astype(np.uint8), None, "scales", rf"scales times 2\^{by} \({name}")
+            self.supposes(given, codes, 254 - scales.view(np.uint8), None, "scales", r"stored is 1/scale \(mxfp4")
 
         scales = amax / F(464)
         self.supposes(x, e4m3(blocks / scales[..., None]).reshape(x.shape), scales, None, "scales", "stored is amax / 464")

@@ -63,7 +63,9 @@ class SuspectedRows(Supposes):
             for stored, order in ((down.reshape(scales.shape), "row_major"), (down.T.copy(), "row_major of the transpose")):
                 self.supposes(x, packed(codes), stored, tensor, "scales",
                               f"the scales are of {name} along axis 0, {order}, the codes of {name} along axis 1")
-                self.supposes(x, packed(codes), stored, tensor, "codes", "whatever is stored")
+                told = found(x, packed(codes), stored, tensor)[0]
+                equal = [h["equal"] for h in told["hypotheses"] if h["what"] == "codes"]
+                self.assertEqual(max([told["nearest"][0]["codes"]["equal"], *equal]), x.size)
         codes, scales, tensor = quantized(x := numbers((64, 64), 34), "nvfp4", "te")
         for stored in ((packed(codes.T.copy()), scales), (packed(codes), scales.T.copy())):
             self.assertEqual(found(x, *stored, tensor)[0]["conclusion"], "several")
