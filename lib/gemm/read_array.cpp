@@ -79,6 +79,23 @@ void convert_all(std::vector<std::uint64_t>& elements, const Format& from, const
   }
 }
 
+/// Throws Error where an element has bits that no encoding of its format has.
+void check_bits(const Array& x, const std::string& where) {
+  const Format& f = x.format;
+  const int width = f.storage_bits();
+  if (f.bits() == width) return;
+  const std::uint64_t used = ((std::uint64_t{1} << f.bits()) - 1) << f.padding_bits;
+  const auto found =
+      std::ranges::find_if(x.elements, [=](std::uint64_t code) { return (code & ~used) != 0; });
+  if (found == x.elements.end()) return;
+  throw error_in(where,
+                 fmt::format("element {} is {:0{}X}, which has bits beside the {} of {}",
+                             found - x.elements.begin(), *found, width / 4, f.bits(), spec_of(f)),
+                 f.bits() == 4 ? "give each code a byte of its own, as numpy.stack([x & 15, x >> "
+                                 "4], -1).reshape(len(x), -1) does with two in a byte"
+                               : "give the codes of this format");
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> transposed(const std::vector<std::uint64_t>& in, std::size_t rows,
@@ -124,6 +141,7 @@ Array read_array(const std::string& where, const Format& format, const ReadArray
                    fmt::format("{} takes {}", how.what, words_of(format)));
   }
   Array out{info.shape, read_elements(*tensor.file, tensor.index), format};
+  if (bits) check_bits(out, where);
   if (info.fortran_order && out.shape.size() == 2) {
     out.elements = transposed(out.elements, out.shape[1], out.shape[0]);
   } else if (info.fortran_order && out.shape.size() > 2) {

@@ -325,15 +325,18 @@ class Changes {
       };
     };
     const bool of_a = !run_.a_scale.empty(), of_b = !run_.b_scale.empty();
+    // Beside scales of blocks these are the tensor's.
+    const std::string noun = run_.runs.any() ? "scale of the tensor" : "scales";
     for (const ScalePower& power : scale_powers) {
-      const auto change = [&](bool a, bool b, const char* which) {
+      const auto change = [&](bool a, bool b, const std::string& which) {
         Change& x = add(fmt::format("{} {}", which, power.words));
         if (a) x.a_scale = scales_to(run_.a_scale, power.as);
         if (b) x.b_scale = scales_to(run_.b_scale, power.as);
       };
-      if (of_a) change(true, false, "A's scales");
-      if (of_b) change(false, true, "B's scales");
-      if (of_a && of_b) change(true, true, "the scales of A and B");
+      if (of_a) change(true, false, "A's " + noun);
+      if (of_b) change(false, true, "B's " + noun);
+      if (of_a && of_b)
+        change(true, true, run_.runs.any() ? "A's and B's " + noun : "the scales of A and B");
     }
     for (OtherPlace& other : of_a ? other_places(m_, "row") : std::vector<OtherPlace>{}) {
       add("A's scales" + other.words).a_scale = [&run = run_,
@@ -578,13 +581,14 @@ KernelCase part_of(const KernelCase& given, const Change& change,
   for (const std::size_t j : was.b_scale.empty() ? std::vector<std::size_t>{} : columns) {
     run.b_scale.push_back(change.b_scale ? change.b_scale(j) : was.b_scale[j]);
   }
-  run.runs.length = was.runs.length;
+  run.runs.length = was.runs.length * change.joined_runs;
   const std::size_t count = run.runs.count(run.k);
   const auto add_runs = [&](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& all,
                             std::size_t line, const auto& other) {
     const std::uint32_t* const from = was.runs.of_line(all, line, was.k);
     for (std::size_t at = 0; at < count && from != nullptr; ++at) {
-      to.push_back(other ? other(line, at) : from[at]);
+      const std::size_t of = place(at * run.runs.length) / was.runs.length;
+      to.push_back(other ? other(line, of) : from[of]);
     }
   };
   for (const std::size_t i : rows) add_runs(run.runs.a, was.runs.a, i, change.a_runs);

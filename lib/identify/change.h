@@ -35,14 +35,16 @@ struct Change {
   std::function<std::uint32_t(std::size_t line, std::size_t run)> a_runs = {}, b_runs = {};
   std::optional<Format> as_a = {}, as_b = {}, as_c = {}, as_d = {};
   std::vector<std::size_t> places = {};  ///< the k that are summed, in turn; empty: all
+  /// So many runs of K have one scale, by which their sum is promoted at once: that of the first.
+  std::size_t joined_runs = 1;
   bool without_c = false, without_bias = false;
   double alpha = 1, beta = 1;  ///< factors of the sum and of C, besides the known ones
   std::string options = {};    ///< of `binade gemm` that make it; empty: none does
 
   /// Whether the models that take part are those of the case without the change.
   bool has_same_models() const {
-    return !as_a && !as_b && !as_c && !as_d && places.empty() && !without_c && !without_bias &&
-           !c && alpha == 1 && beta == 1;
+    return !as_a && !as_b && !as_c && !as_d && places.empty() && joined_runs == 1 && !without_c &&
+           !without_bias && !c && alpha == 1 && beta == 1;
   }
 };
 

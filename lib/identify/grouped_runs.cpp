@@ -56,6 +56,42 @@ GemmOperands rows_by(const KernelRun& own, const KernelRun& other, const Taken& 
   return out;
 }
 
+/// Which run, and which of its rows, a row of A is.
+struct PlacedRow {
+  const KernelRun* run = nullptr;
+  std::size_t row = 0;
+};
+
+/// Returns the rows of A by their numbers; those that are in no run are null.
+std::vector<PlacedRow> placed_rows(std::span<const KernelRun> runs) {
+  std::vector<PlacedRow> out;
+  for (const KernelRun& run : runs) {
+    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+      if (run.rows[i] >= out.size()) out.resize(run.rows[i] + 1);
+      out[run.rows[i]] = {&run, i};
+    }
+  }
+  return out;
+}
+
+/// Rows of a run with the scales of A that a kernel finds which does not add the group's first row:
+/// row i of the group takes those of row i of A. Nothing where one of these is not known.
+std::optional<GemmOperands> rows_without_offset(const KernelRun& own,
+                                                const std::vector<PlacedRow>& placed,
+                                                std::span<const std::size_t> rows) {
+  GemmOperands out = rows_by(own, own, kinds[0], rows);
+  const std::size_t count = own.runs.count(own.k);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] >= placed.size() || placed[rows[i]].run == nullptr) return {};
+    const auto& [from, row] = placed[rows[i]];
+    if (!out.a_scale.empty()) out.a_scale[i] = from->a_scale[row];
+    for (std::size_t at = 0; at < count && !out.runs.a.empty(); ++at) {
+      out.runs.a[i * count + at] = from->runs.a[row * count + at];
+    }
+  }
+  return out;
+}
+
 /// Returns how many elements of each of these rows are equal to the product x, of these rows alone.
 std::vector<std::size_t> equal_by_row(const GemmModel& g, const KernelRun& run,
                                       const GemmOperands& x, std::span<const std::size_t> rows) {
@@ -193,6 +229,7 @@ std::optional<WrongGroups> wrong_groups(const GemmModel& g, std::span<const Kern
   if (runs.empty() || is_smooth(g.epilogue.activation) || runs[0].n < least_columns) return {};
   WrongGroups out;
   std::vector<std::string> parts;
+  const std::vector<PlacedRow> placed = placed_rows(runs);
   std::vector<const KernelRun*> others;
   for (const std::span<const KernelRun> some : {runs, idle}) {
     for (const KernelRun& other : some) others.push_back(&other);
@@ -201,29 +238,46 @@ std::optional<WrongGroups> wrong_groups(const GemmModel& g, std::span<const Kern
     poll();
     std::vector<WrongRow> wrong = wrong_rows(g, run, out.equal);
     out.elements += run.size();
+    // Takes the rows out of those that are wrong which the product of them gives as a whole.
+    const auto take_whole = [&](const GemmOperands& x, const std::vector<std::size_t>& rows) {
+      const std::vector<std::size_t> equal = equal_by_row(g, run, x, rows);
+      std::vector<std::size_t> whole;
+      std::vector<WrongRow> left;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (equal[i] != run.n) {
+          left.push_back(wrong[i]);
+          continue;
+        }
+        whole.push_back(rows[i]);
+        out.equal += run.n - wrong[i].equal;
+      }
+      wrong = std::move(left);
+      return whole;
+    };
     for (const KernelRun* const other : others) {
       for (const Taken& taken : kinds) {
         const bool is_other = other->name != run.name && other->n == run.n && other->k == run.k;
         const bool is_all = taken.b && taken.scales;
         if (!is_other || wrong.empty() || (!is_all && !has_scales(run))) continue;
-        std::vector<std::size_t> rows, whole;
+        std::vector<std::size_t> rows;
         for (const WrongRow& one : wrong) rows.push_back(one.row);
-        const auto equal = equal_by_row(g, run, rows_by(run, *other, taken, rows), rows);
-        std::vector<WrongRow> left;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-          if (equal[i] != run.n) {
-            left.push_back(wrong[i]);
-            continue;
-          }
-          whole.push_back(rows[i]);
-          out.equal += run.n - wrong[i].equal;
-        }
-        wrong = std::move(left);
+        const std::vector<std::size_t> whole = take_whole(rows_by(run, *other, taken, rows), rows);
         if (whole.empty()) continue;
         parts.push_back(
             fmt::format("{} by {} of {}", rows_words(run, whole), taken.words, other->name));
       }
     }
+    const bool has_own = !run.a_scale.empty() || !run.runs.a.empty();
+    if (wrong.empty() || !has_own || run.rows.empty() || run.rows[0] == 0) continue;
+    std::vector<std::size_t> rows;
+    for (const WrongRow& one : wrong) rows.push_back(one.row);
+    const auto without = rows_without_offset(run, placed, rows);
+    if (!without) continue;
+    const std::vector<std::size_t> whole = take_whole(*without, rows);
+    if (whole.empty()) continue;
+    parts.push_back(
+        fmt::format("{} by A's scales of rows {}.. of A, without the {} rows before the group",
+                    rows_words(run, whole), whole[0], run.rows[0]));
   }
   if (parts.empty()) return {};
   const bool more = parts.size() > most_words;

@@ -184,7 +184,9 @@ class HypothesisSearch {
     const std::string model = command(base.core, base.model);
     MisplacedBits found = misplaced(given_, rest, base.d);
     if (!found.words.empty()) {
-      tell(found.words, base.equal + found.elements, model);
+      // Where no model is near, a few alike are so by chance.
+      const std::size_t equal = base.equal + found.elements;
+      if (2 * base.equal >= elements() || is_more(equal)) tell(found.words, equal, model);
       return;
     }
     if (changed_in(rest, base)) return;
@@ -288,7 +290,7 @@ class HypothesisSearch {
   void factors_of_lines(bool rows) {
     auto scaled = scaled_lines(x_, given_, *sums_, rows, [this] { return in_time(); });
     if (!scaled) return;
-    if (scaled->equal > 0) {
+    if (is_more(scaled->equal)) {
       out_.told.push_back(std::move(*scaled));
     } else if (!in_time()) {
       out_.left_out.push_back(std::move(scaled->words));
@@ -298,7 +300,7 @@ class HypothesisSearch {
   /// Runs of K that are each scaled by a factor of their own.
   void factors_of_groups() {
     auto weighed = weighed_groups(x_, given_, [this] { return in_time(); });
-    if (weighed) out_.told.push_back(std::move(*weighed));
+    if (weighed && is_more(weighed->equal)) out_.told.push_back(std::move(*weighed));
   }
 
   /// Whether there is time for another test, which is entered as left out if there is none.
@@ -394,9 +396,9 @@ class HypothesisSearch {
   /// Whether the models under a change are those under another one.
   static bool has_models_of(const Change& x, const Change& y) {
     return x.as_a == y.as_a && x.as_b == y.as_b && x.as_c == y.as_c && x.as_d == y.as_d &&
-           x.places.size() == y.places.size() && x.without_c == y.without_c &&
-           x.without_bias == y.without_bias && bool{x.c} == bool{y.c} && x.alpha == y.alpha &&
-           x.beta == y.beta;
+           x.places.size() == y.places.size() && x.joined_runs == y.joined_runs &&
+           x.without_c == y.without_c && x.without_bias == y.without_bias &&
+           bool{x.c} == bool{y.c} && x.alpha == y.alpha && x.beta == y.beta;
   }
 
   void test_change(const PlausibleChange& one, const ChangeFit& before) {

@@ -45,6 +45,9 @@ std::size_t count_equal(const KernelCase& whole, const GemmModel& g) {
 
 std::vector<KnownModelHint> known_model_hints(const KernelCase& given, const GemmModel& model) {
   if (given.run.dots || is_smooth(model.epilogue.activation)) return {};
+  // Zeros everywhere fit many mistakes.
+  const auto is_zero = [&](std::uint64_t d) { return number_in(d, given.types.d) == 0; };
+  if (std::ranges::all_of(given.run.d, is_zero)) return {};
   const std::size_t tried = std::min(most_counted, given.run.size());
   const std::size_t before = count_equal(given, model);
   std::vector<KnownModelHint> out;

@@ -118,14 +118,20 @@ std::string spilled_words(const KernelRun& run, std::span<const std::size_t> ele
   return "";
 }
 
-/// The most frequent bits of some elements, and how many hold them.
-std::pair<std::uint64_t, std::size_t> commonest(const KernelRun& run,
+/// The same code for zeros of either sign.
+std::uint64_t unsigned_zero(std::uint64_t code, const Format& f) {
+  return number_in(code, f) == 0 && !is_integer(f) ? zero_bits(f, false) : code;
+}
+
+/// The most frequent bits of some elements, and how many hold them; of zeros those of +0.
+std::pair<std::uint64_t, std::size_t> commonest(const KernelCase& x,
                                                 std::span<const std::size_t> elements) {
   std::unordered_map<std::uint64_t, std::size_t> counts;
   std::pair<std::uint64_t, std::size_t> out{0, 0};
   for (const std::size_t at : elements) {
-    const std::size_t n = ++counts[run.d[at]];
-    if (n > out.second) out = {run.d[at], n};
+    const std::uint64_t code = unsigned_zero(x.run.d[at], x.types.d);
+    const std::size_t n = ++counts[code];
+    if (n > out.second) out = {code, n};
   }
   return out;
 }
@@ -188,14 +194,17 @@ MisplacedBits without_sum(const KernelCase& x, std::span<const std::size_t> elem
 MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> some,
                        const std::vector<std::uint64_t>& emulated) {
   const Format& f = x.types.d;
-  const auto [code, count_of_some] = commonest(x.run, some);
+  const auto [code, count_of_some] = commonest(x, some);
   const double value = number_in(code, f);
   const bool zero = value == 0;
+  const auto holds_it = [&x, code = code](std::uint64_t d) {
+    return unsigned_zero(d, x.types.d) == code;
+  };
   // Elements that are not far off may hold it, too.
   std::vector<std::size_t> elements(some.begin(), some.end());
   std::size_t count = count_of_some;
   for (std::size_t at = 0; at < x.run.size(); ++at) {
-    if (x.run.d[at] != code || emulated[at] == code || std::ranges::binary_search(some, at))
+    if (!holds_it(x.run.d[at]) || holds_it(emulated[at]) || std::ranges::binary_search(some, at))
       continue;
     elements.push_back(at);
     ++count;
@@ -205,7 +214,7 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> some,
     return {};
   const auto all = [&](auto holds) {
     return std::ranges::all_of(elements, [&](std::size_t at) {
-      return x.run.d[at] != code || holds(number_in(emulated[at], f));
+      return !holds_it(x.run.d[at]) || holds(number_in(emulated[at], f));
     });
   };
   const std::string where = region_words(x.run, elements);
@@ -224,6 +233,11 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> some,
       all([&](double sum) { return value > 0 ? !(sum < value) : !(sum > value); })) {
     return {fmt::format("{} elements are cut off at {}, beyond which the sum is: {}", count, bits,
                         where),
+            count};
+  }
+  if (std::isnan(value) && all([](double sum) { return std::isnan(sum); })) {
+    return {fmt::format("{} elements hold {}, where the sum is NaN, too, of other bits: {}", count,
+                        bits, where),
             count};
   }
   return {fmt::format("{} elements hold {}: never written, or written by nobody who knew the sum "
@@ -325,6 +339,35 @@ MisplacedBits copied(const KernelRun& run, std::span<const std::size_t> elements
     }
   }
   return {};
+}
+
+/// Rows of a model in the place of others, as a whole: bits of few values repeat within them.
+MisplacedBits other_rows(const KernelRun& run, std::span<const std::size_t> elements,
+                         const std::vector<std::uint64_t>& emulated) {
+  constexpr std::size_t least_columns = 8, most_told = 4;
+  if (run.dots || run.n < least_columns) return {};
+  std::vector<std::size_t> rows;
+  for (const std::size_t at : elements) {
+    if (rows.empty() || rows.back() != run.row(at)) rows.push_back(run.row(at));
+  }
+  std::ranges::sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  const auto row_of = [&](const std::vector<std::uint64_t>& all, std::size_t row) {
+    return std::span(all).subspan(row * run.n, run.n);
+  };
+  std::vector<std::string> words;
+  for (const std::size_t row : rows) {
+    std::size_t from = 0;
+    while (from < run.m && !std::ranges::equal(row_of(run.d, row), row_of(emulated, from))) ++from;
+    if (from == run.m) return {};
+    words.push_back(fmt::format("row {} holds that of row {}", row, from));
+  }
+  if (words.empty()) return {};
+  const bool are_more = words.size() > most_told;
+  if (are_more) words.resize(most_told);
+  return {fmt::format("rows in the place of others: {}{}", fmt::join(words, ", "),
+                      are_more ? ", …" : ""),
+          elements.size()};
 }
 
 /// The bits of a model at other places: offsets by which most elements are displaced.
@@ -453,7 +496,9 @@ std::string triangle_words(const KernelRun& run, std::span<const std::size_t> el
 std::string one_value_words(const KernelCase& x, const NearSums& sums) {
   const KernelRun& run = x.run;
   const Format& f = x.types.d;
-  const bool same = std::ranges::all_of(run.d, [&](std::uint64_t d) { return d == run.d[0]; });
+  const std::uint64_t first = unsigned_zero(run.d[0], f);
+  const bool same =
+      std::ranges::all_of(run.d, [&](std::uint64_t d) { return unsigned_zero(d, f) == first; });
   if (!same || run.size() < 4) return "";
   bool near = true, tiny = true;
   for (std::size_t at = 0; at < run.size(); ++at) {
@@ -463,7 +508,9 @@ std::string one_value_words(const KernelCase& x, const NearSums& sums) {
   if (near) return "";
   const bool flushed = number_in(run.d[0], f) == 0 && tiny && !is_integer(f) && f.has_subnormals();
   if (flushed) return "every sum is subnormal, and flushed to zero";
-  return fmt::format("every element holds {:X}: D was never written, or not with sums", run.d[0]);
+  const bool of_one_sign = std::ranges::all_of(run.d, [&](auto d) { return d == run.d[0]; });
+  return fmt::format("every element holds {}: D was never written, or not with sums",
+                     of_one_sign ? fmt::format("{:X}", run.d[0]) : "a zero, of either sign");
 }
 
 std::string right_lines_words(const KernelRun& run, const std::vector<bool>& right) {
@@ -500,7 +547,9 @@ MisplacedBits misplaced(const KernelCase& x, std::span<const std::size_t> elemen
   if (const MisplacedBits out = clipped(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = wrapped(x, elements, emulated); !out.words.empty()) return out;
   if (const MisplacedBits out = copied(x.run, elements); !out.words.empty()) return out;
-  return displaced(x.run, elements, emulated);
+  if (const MisplacedBits out = displaced(x.run, elements, emulated); !out.words.empty())
+    return out;
+  return other_rows(x.run, elements, emulated);
 }
 
 }  // namespace binade

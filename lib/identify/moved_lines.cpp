@@ -122,11 +122,20 @@ void add_moved(std::vector<Change>& out, const KernelCase& given, bool rows) {
   if (moved == 0 || 2 * found < lines) return;
   Change change{.words = moved_words(rows ? "row" : "column", from)};
   const KernelRun& run = given.run;
-  if (rows) {
-    change.a = [&run, from](std::size_t i, std::size_t k) { return run.a[from[i] * run.k + k]; };
-  } else {
-    change.b = [&run, from](std::size_t j, std::size_t k) { return run.b[from[j] * run.k + k]; };
-  }
+  const auto moved_line = [from](const auto& all, std::size_t width) {
+    return [&all, from, width](std::size_t line, std::size_t at) {
+      return all[from[line] * width + at];
+    };
+  };
+  const auto moved_scale = [from](const std::vector<std::uint64_t>& all) {
+    return [&all, from](std::size_t line) { return all[from[line]]; };
+  };
+  const std::size_t runs = run.runs.count(run.k);
+  (rows ? change.a : change.b) = moved_line(rows ? run.a : run.b, run.k);
+  const auto& of_runs = rows ? run.runs.a : run.runs.b;
+  if (!of_runs.empty()) (rows ? change.a_runs : change.b_runs) = moved_line(of_runs, runs);
+  const auto& scales = rows ? run.a_scale : run.b_scale;
+  if (!scales.empty()) (rows ? change.a_scale : change.b_scale) = moved_scale(scales);
   out.push_back(std::move(change));
 }
 

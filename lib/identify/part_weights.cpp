@@ -61,6 +61,11 @@ std::vector<NamedFactor> factors_near(double x, double error) {
     if (out.empty() || out[0].words != sign + text) add(text, std::stod(text));
     break;
   }
+  // What stacks multiply scales by, the tensor's among them.
+  for (const int constant : {1536, 2688, 57344}) {
+    if (fits(constant)) add(fmt::format("{}", constant), constant);
+    if (fits(1.0 / constant)) add(fmt::format("1/{}", constant), 1.0 / constant);
+  }
   if (out.empty()) out.push_back({fmt::format("about {:.9g}", x), x});
   return out;
 }
@@ -68,7 +73,8 @@ std::vector<NamedFactor> factors_near(double x, double error) {
 /// Weights of the parts of K by which D is their sum.
 class Weights {
  public:
-  explicit Weights(const KernelCase& given) : given_(given), part_(sample_of(given, {})) {}
+  Weights(const KernelCase& given, const KernelCase& measured)
+      : given_(given), part_(sample_of(measured, {})) {}
 
   std::vector<Change> changes() {
     const KernelRun& run = part_.run;
@@ -80,6 +86,10 @@ class Weights {
     while ((run.k + step - 1) / step > most) step *= 2;
     std::vector<Change> out;
     for (Change& change : scaled()) out.push_back(std::move(change));
+    const std::size_t runs = run.runs.count(run.k);
+    if (run.runs.any() && runs > 1 && runs <= most) {
+      for (Change& change : scaled_runs()) out.push_back(std::move(change));
+    }
     if (step < run.k) {
       for (Change& change : weighted(step)) out.push_back(std::move(change));
     }
@@ -260,7 +270,14 @@ class Weights {
     std::vector<Change> out;
     for (const NamedFactor& of_sum : factors_of_one(factors[0], found.of_sums)) {
       Change change;
-      change.alpha = of_sum.value;
+      if (of_sum.value != 1 && of_sum.value != 0 && !given_.run.a_scale.empty()) {
+        change.a_scale = [&all = given_.run.a_scale, by = of_sum.value](std::size_t line) {
+          const double scale = std::bit_cast<float>(static_cast<std::uint32_t>(all[line]));
+          return std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(scale * by))};
+        };
+      } else {
+        change.alpha = of_sum.value;
+      }
       change.beta = of_addend.value;
       if (!of_sum.words.empty()) change.words = "the sum " + of_sum.words;
       if (!of_addend.words.empty()) {
@@ -279,6 +296,37 @@ class Weights {
       out.push_back(std::move(change));
     }
     return out;
+  }
+
+  /// Scales of runs of K that are off by a factor, which those of A or of B then have.
+  std::vector<Change> scaled_runs() const {
+    const std::size_t length = part_.run.runs.length, runs = part_.run.runs.count(part_.run.k);
+    const Measured x = measured(length);
+    if (x.weights.empty() || x.left > x.before / 4 || x.left > x.size / 64) return {};
+    const double error =
+        0x1p-16 + 8 * std::sqrt(x.left / x.size) * std::sqrt(static_cast<double>(runs));
+    std::vector<double> factors;
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < runs; ++i) {
+      const double weight = x.weights[i];
+      factors.push_back(1);
+      if (std::abs(weight - 1) <= error) continue;
+      if (!(std::abs(weight) > error)) return {};  // it is left out
+      const NamedFactor factor = factors_near(weight, error / std::abs(weight))[0];
+      factors.back() = factor.value;
+      words.push_back(fmt::format("those of k {}..{} scaled by {}", i * length,
+                                  std::min((i + 1) * length, part_.run.k) - 1, factor.words));
+    }
+    constexpr std::size_t most_told = 4;
+    if (words.empty() || words.size() > most_told) return {};
+    Change out{.words = fmt::format("scales of blocks: {}", fmt::join(words, ", "))};
+    const bool of_a = !given_.run.runs.a.empty();
+    (of_a ? out.a_runs : out.b_runs) = [&all = of_a ? given_.run.runs.a : given_.run.runs.b, runs,
+                                        factors](std::size_t line, std::size_t run) {
+      const double scale = std::bit_cast<float>(all[line * runs + run]);
+      return std::bit_cast<std::uint32_t>(static_cast<float>(scale * factors[run]));
+    };
+    return {out};
   }
 
   /// Weights of runs of K, and squares: of what they leave, of the errors without them, of D.
@@ -361,11 +409,54 @@ class Weights {
     if (!some || is_one || out.places.empty()) return {};
     if (words.size() > 4) words = {periodic_words(weights, step)};
     if (words[0].empty()) return {};
-    std::vector<Change> all;
     out.words = "of K, " + fmt::format("{}", fmt::join(words, ", "));
-    out.places.insert(out.places.end(), twice.begin(), twice.end());
-    all.push_back(out);
-    return all;
+    return in_orders(std::move(out), twice);
+  }
+
+  /// A change of places with those that are counted twice: at the end, each run of K behind itself,
+  /// or in the place of what is left out.
+  std::vector<Change> in_orders(Change once, const std::vector<std::size_t>& twice) const {
+    const KernelRun& run = given_.run;
+    std::vector<Change> out{once};
+    out[0].places.insert(out[0].places.end(), twice.begin(), twice.end());
+    const std::size_t length = run.runs.any() ? run.runs.length : run.k;
+    if (run.runs.any() && twice.empty() && !keeps_runs(once, length)) {
+      // Runs keep their scales where products with zeros stand in the place of what is left out.
+      std::vector<bool> is_kept(run.k);
+      for (const std::size_t k : once.places) is_kept[k] = true;
+      once.places.clear();
+      once.a = [&run, is_kept, zero = zero_bits(given_.types.a, false)](std::size_t i,
+                                                                        std::size_t k) {
+        return is_kept[k] ? run.a[i * run.k + k] : zero;
+      };
+      return {std::move(once)};
+    }
+    if (!run.runs.any() || twice.empty()) return out;
+    std::vector<std::size_t> behind, instead;
+    std::size_t next = 0;
+    for (std::size_t first = 0; first < run.k; first += length) {
+      const std::size_t end = std::min(first + length, run.k);
+      const auto has = [&](const std::vector<std::size_t>& all, std::size_t k) {
+        return std::ranges::find(all, k) != all.end();
+      };
+      const auto add = [&](std::vector<std::size_t>& to, std::size_t from, std::size_t until) {
+        for (std::size_t k = from; k < until; ++k) to.push_back(k);
+      };
+      if (has(once.places, first)) {
+        add(behind, first, end);
+        add(instead, first, end);
+      } else if (next + length <= twice.size()) {
+        add(instead, twice[next], twice[next] + length);
+        next += length;
+      }
+      if (has(twice, first)) add(behind, first, end);
+    }
+    for (std::vector<std::size_t>* places : {&behind, &instead}) {
+      if (places->size() != out[0].places.size()) continue;
+      out.push_back(once);
+      out.back().places = std::move(*places);
+    }
+    return out;
   }
 
   /// "of every 4 k the second and the third left out"; empty if the weights have no short period.
@@ -425,9 +516,11 @@ std::vector<double> least_squares(std::vector<double> matrix, std::vector<double
 
 std::optional<GroupFactors> group_factors(const KernelCase& given) {
   if (!given.run.c.empty() || !given.run.bias.empty() || given.epilogue.alpha != 1) return {};
-  return Weights(given).groups();
+  return Weights(given, given).groups();
 }
 
-std::vector<Change> weighed_changes(const KernelCase& given) { return Weights(given).changes(); }
+std::vector<Change> weighed_changes(const KernelCase& given, const KernelCase& measured) {
+  return Weights(given, measured).changes();
+}
 
 }  // namespace binade

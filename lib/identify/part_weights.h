@@ -14,8 +14,9 @@
 namespace binade {
 
 /// Returns the changes that whole weights of parts of K mean, and those that factors mean, where
-/// least squares of D by the parts leave little.
-std::vector<Change> weighed_changes(const KernelCase& given);
+/// least squares of D by the parts leave little; these are of `measured`, the case or some of its
+/// elements. The changes refer to the arrays of `given`.
+std::vector<Change> weighed_changes(const KernelCase& given, const KernelCase& measured);
 
 /// Factors of equal runs of K, of which the last may be shorter.
 struct GroupFactors {

@@ -12,6 +12,7 @@
 #include "lib/identify/part_weights.h"
 #include "lib/identify/permuted_k.h"
 #include "lib/identify/run_scales.h"
+#include "lib/identify/stale_runs.h"
 #include "lib/identify/stale_tiles.h"
 #include "lib/identify/uncleared.h"
 #include "lib/parallel/parallel.h"
@@ -48,12 +49,14 @@ std::vector<Change> changes_in(const KernelCase& given, const KernelCase& part,
   const bool of_all = elements.empty();
   const bool has_runs = given.run.runs.any();
   if (of_all) add(moved_lines(given));
-  add(weighed_changes(of_all ? given : part));
+  add(weighed_changes(given, of_all ? given : part));
   if (of_all && !has_runs) add(permuted_k(given));
   if (!has_runs) add(stale_tiles(given, part));
   add(moved_data(given, elements));
   add(uncleared(given, elements));
-  if (has_runs) std::erase_if(out, [](const Change& x) { return !keeps_runs(x); });
+  if (!has_runs) return out;
+  add(stale_runs(given));
+  std::erase_if(out, [&](const Change& x) { return !keeps_runs(x, given.run.runs.length); });
   return out;
 }
 

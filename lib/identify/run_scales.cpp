@@ -145,6 +145,48 @@ void add_shifts(std::vector<ScaleMistake>& to, std::size_t runs) {
     add(fmt::format("those of the {} of each two runs of K in both", last ? "second" : "first"),
         [last](std::size_t run) { return run / 2 * 2 + (last ? 1 : 0); });
   }
+  if (runs < 4) return;
+  add("those of the first of each four runs of K in all of them",
+      [](std::size_t run) { return run / 4 * 4; });
+}
+
+/// Appends the bytes of scales read as another format's.
+void add_misread(std::vector<ScaleMistake>& to, OwnScales own) {
+  constexpr std::pair<Format, Format> misread[]{{ue4m3, e8m0}, {e8m0, ue4m3}};
+  for (const auto& [of, as] : misread) {
+    const bool are_of = std::ranges::all_of(*own.scales, [&f = of](std::uint32_t scale) {
+      return (scale >> 31) == 0 && convert(scale, binary32, f).flags == 0;
+    });
+    if (!are_of) continue;
+    to.push_back({fmt::format("read as {} where they are {}", format_name(as), format_name(of)),
+                  [of, as](OwnScales x) -> Map {
+                    return [x, of, as](std::size_t line, std::size_t run) {
+                      const std::uint64_t byte = convert(x(line, run), binary32, of).bits;
+                      return static_cast<std::uint32_t>(convert(byte, as, binary32).bits);
+                    };
+                  }});
+  }
+}
+
+/// Appends the promotion of several runs of K at once.
+void add_joined(std::vector<Change>& to, const KernelRun& run) {
+  constexpr std::size_t least_length = 64;  // shorter ones are an instruction's
+  const std::size_t runs = run.runs.count(run.k), length = run.runs.length;
+  for (std::size_t joined = 2; length >= least_length && joined <= runs; joined *= 2) {
+    for (const bool last : {false, true}) {
+      Change x{.words = fmt::format("promoted every {} of K, by the scales of the {} {} of them",
+                                    joined * length, last ? "last" : "first", length)};
+      x.joined_runs = joined;
+      const auto of_last = [=](const std::vector<std::uint32_t>& scales) {
+        return [&scales, joined, runs](std::size_t line, std::size_t at) {
+          return scales[line * runs + std::min(at + joined, runs) - 1];
+        };
+      };
+      if (last && !run.runs.a.empty()) x.a_runs = of_last(run.runs.a);
+      if (last && !run.runs.b.empty()) x.b_runs = of_last(run.runs.b);
+      to.push_back(std::move(x));
+    }
+  }
 }
 
 /// Returns all mistakes with the scales of a matrix.
@@ -193,23 +235,43 @@ std::vector<Change> run_scale_changes(const KernelCase& x) {
   const std::size_t runs = run.runs.count(run.k);
   const OwnScales a{&run.runs.a, run.m, runs}, b{&run.runs.b, run.n, runs};
   std::vector<Change> out;
+  const auto all_mistakes_of = [&](OwnScales own) {
+    std::vector<ScaleMistake> all = mistakes_of(own.lines, runs);
+    add_misread(all, own);
+    return all;
+  };
   const auto words_of = [](const char* whose, const ScaleMistake& one, const char* noun) {
     return fmt::format("{} scales of blocks {}", whose, fmt::format(fmt::runtime(one.words), noun));
   };
   if (!run.runs.a.empty()) {
-    for (const ScaleMistake& one : mistakes_of(a.lines, runs)) {
+    for (const ScaleMistake& one : all_mistakes_of(a)) {
       out.push_back({.words = words_of("A's", one, "row")});
       out.back().a_runs = one.of(a);
     }
   }
   if (!run.runs.b.empty()) {
-    for (const ScaleMistake& one : mistakes_of(b.lines, runs)) {
+    for (const ScaleMistake& one : all_mistakes_of(b)) {
       out.push_back({.words = words_of("B's", one, "column")});
       out.back().b_runs = one.of(b);
     }
   }
+  if (run.runs.any()) add_joined(out, run);
   if (run.runs.a.empty() || run.runs.b.empty()) return out;
-  for (const ScaleMistake& one : mistakes_of(1, runs)) {  // those of lines are of one matrix
+  const auto of_other = [](OwnScales other) -> Map {
+    return [other](std::size_t line, std::size_t at) { return other(line % other.lines, at); };
+  };
+  for (const bool both : {true, false}) {
+    const char* const words =
+        both ? "scales of blocks of A and B exchanged" : "A's scales of blocks in the place of B's";
+    out.push_back({.words = words});
+    out.back().b_runs = of_other(a);
+    if (both) out.back().a_runs = of_other(b);
+  }
+  out.push_back({.words = "B's scales of blocks in the place of A's"});
+  out.back().a_runs = of_other(b);
+  std::vector<ScaleMistake> of_both = mistakes_of(1, runs);  // those of lines are of one matrix
+  add_misread(of_both, a);
+  for (const ScaleMistake& one : of_both) {
     out.push_back({.words = words_of("A's and B's", one, "line")});
     out.back().a_runs = one.of(a);
     out.back().b_runs = one.of(b);
@@ -224,9 +286,10 @@ std::vector<Change> run_scale_changes(const KernelCase& x) {
   return out;
 }
 
-bool keeps_runs(const Change& x) {
+bool keeps_runs(const Change& x, std::size_t length) {
   for (std::size_t i = 0; i < x.places.size(); ++i) {
-    if (x.places[i] != i) return false;
+    const std::size_t first = x.places[i - i % length];
+    if (first % length != 0 || x.places[i] != first + i % length) return false;
   }
   return true;
 }

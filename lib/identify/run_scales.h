@@ -41,8 +41,8 @@ double run_factor(const KernelRun& run, bool of_b, std::size_t line, std::size_t
 /// lines. None without such scales. They refer to the case's arrays.
 std::vector<Change> run_scale_changes(const KernelCase& x);
 
-/// Returns whether the change sums the first k alone, in their order, so that runs of K keep their
-/// scales.
-bool keeps_runs(const Change& x);
+/// Returns whether the change sums whole runs of K of this length, of which the last may be a part,
+/// so that each keeps its scale.
+bool keeps_runs(const Change& x, std::size_t length);
 
 }  // namespace binade

@@ -63,9 +63,9 @@ std::vector<Candidate> distinct_of(const Identification& x) {
 bool has_same_models(const Identification& x, const KernelCase& part) {
   const KernelRun& run = x.runs[0];
   const Epilogue& e = x.candidates[0].model.epilogue;
-  return part.types == x.types && part.run.k == run.k && part.run.c.empty() == run.c.empty() &&
-         part.run.bias.empty() == run.bias.empty() && part.epilogue.alpha == e.alpha &&
-         part.epilogue.beta == e.beta;
+  return part.types == x.types && part.run.k == run.k && part.run.runs.length == run.runs.length &&
+         part.run.c.empty() == run.c.empty() && part.run.bias.empty() == run.bias.empty() &&
+         part.epilogue.alpha == e.alpha && part.epilogue.beta == e.beta;
 }
 
 /// Chains with accumulators that are unusual for their operands, and sums that are kept in a narrow

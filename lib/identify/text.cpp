@@ -118,11 +118,13 @@ std::string hypotheses_text(const Identification& x) {
   return out;
 }
 
-/// Returns whether a mistake makes every element equal.
-bool has_whole_hypothesis(const Identification& x) {
-  return std::ranges::any_of(x.hypotheses.told, [](const KernelHypothesis& one) {
+/// Returns the first mistake that makes every element of its run equal, or null.
+const KernelHypothesis* whole_hypothesis(const Identification& x) {
+  const auto& told = x.hypotheses.told;
+  const auto found = std::ranges::find_if(told, [](const KernelHypothesis& one) {
     return one.elements > 0 && one.equal == one.elements;
   });
+  return found == told.end() ? nullptr : &*found;
 }
 
 /// Returns where a part is right: the rows and columns, or tiles, that only it explains as a whole,
@@ -291,8 +293,12 @@ std::string none_text(const Identification& x, const Together& all) {
   std::string out = "none: no model of the table explains every bit";
   const auto is_counted = [](const KernelHypothesis& one) { return one.elements > 0; };
   const auto counted = std::ranges::find_if(h.told, is_counted);
-  if (has_whole_hypothesis(x)) {
-    return out + "; the first of what may have happened makes every element equal\n";
+  if (const KernelHypothesis* const whole = whole_hypothesis(x)) {
+    const bool of_all = !whole->run || whole->elements == x.result.elements;
+    return out + fmt::format("; the first of what may have happened makes every element{} equal\n",
+                             of_all ? ""
+                                    : fmt::format(" of {} ({} of {})", name_of(x, *whole->run),
+                                                  whole->elements, x.result.elements));
   }
   const std::size_t n = all.parts.size(), left = all.undecided.size();
   if (left > 0) {
@@ -458,9 +464,9 @@ std::string identification_text(const Identification& x, std::size_t show) {
   const bool is_told = std::ranges::any_of(
       x.hypotheses.told, [](const KernelHypothesis& one) { return one.elements > 0; });
   if (all.parts.size() == 1 && is_told) all = {};
-  if (!has_whole_hypothesis(x)) out += together_text(x, all);
+  if (whole_hypothesis(x) == nullptr) out += together_text(x, all);
   out += hypotheses_text(x);
-  if (has_whole_hypothesis(x)) out += together_text(x, all);
+  if (whole_hypothesis(x) != nullptr) out += together_text(x, all);
   if (show > 0 && !r.rejected.empty()) out += "\nNearest of the others\n";
   bool is_far = false;
   for (const NearModel& near : nearest_of(x)) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands of runs of K, under scales of blocks, that a kernel read again in the place of the next
+// ones, as from a stage of shared memory that was not filled yet.
+#pragma once
+
+#include <vector>
+
+#include "lib/identify/change.h"
+
+namespace binade {
+
+/// Returns these changes, which refer to the case's arrays: A, B or both of one run are those of a
+/// run before it, under its own scales or under those of the other. None without such scales.
+std::vector<Change> stale_runs(const KernelCase& given);
+
+}  // namespace binade
