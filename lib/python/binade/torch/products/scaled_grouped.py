@@ -48,16 +48,6 @@ def blocks_of(name, args):
     return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
 
 
-def blocks_of(name, args):
-    """Returns the row of block_scaled.BLOCK_FORMATS that multiplies a call's operands, or None."""
-    row = row_of(name, args)
-    if row is None or not name.endswith("_v2"):
-        return row
-    (_, *more_a), (_, *more_b) = args[2], args[5]
-    fits = list(args[3]) == list(args[6]) == [row.recipe, TENSOR][:1 + len(more_a)] and len(more_a) == len(more_b) <= (row.kind == NVFP4)
-    return row if fits and args[4][:1] == args[7][:1] == [SWIZZLED] and not any(map(any, (args[4][1:], args[7][1:]))) else None
-
-
 def why_not(name, args):
     """Returns why a call is not emulated; None if it is."""
     row, kinds = blocks_of(name, args), {x.dtype for x in args[:2]}
