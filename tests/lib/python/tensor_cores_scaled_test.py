@@ -176,6 +176,63 @@ class Scaled(TensorCoresCase):
         got = self.multiplied("sm_90", a, b, torch.ones(1), torch.ones(1), torch.ones(N, dtype=BF16), out_dtype=BF16)
         self.assertTrue(torch.equal(got, torch.zeros(M, N, dtype=BF16)))
 
+    def test_of_empty_operands_torch_looks_at_less(self):
+        """It neither looks whether the GPU has a kernel nor, in scaled_mm, at scales of blocks."""
+        e4m3, e5m2, one, bias = torch.float8_e4m3fn, torch.float8_e5m2, torch.ones(1), torch.ones(16, dtype=BF16)
+        strips = torch.ones(0, 2), torch.ones(2, 16)
+        cases = [
+            ("sm_90", (0, 32), e4m3, (torch.ones(0, 1), torch.ones(1, 16)), {"out_dtype": e4m3}),
+            ("sm_89", (0, 32), e5m2, (torch.ones(0, 1), torch.ones(1, 16)), {"out_dtype": BF16}),
+            ("sm_89", (0, 32), e4m3, (one, one, bias), {"out_dtype": torch.float64}),
+            ("sm_89", (16, 0), e4m3, (one, one), {"out_dtype": torch.float64}),
+            ("sm_100", (0, 256), e4m3, strips, {"out_dtype": BF16}),
+            ("sm_90", (0, 256), e4m3, strips, {"out_dtype": BF16, "use_fast_accum": True}),
+        ]
+        if hasattr(F, "scaled_mm"):
+            kind = F.ScalingType
+            row, strip = kind.RowWise, kind.BlockWise1x128
+            cases += [
+                ("sm_90", (0, 32), e5m2, (strips[0], strip, strips[1], strip), {"output_dtype": BF16}),
+                ("sm_100", (0, 32), e4m3, (torch.ones(3, 3), strip, one, strip), {"output_dtype": BF16}),
+                ("sm_89", (0, 32), e5m2, (torch.ones(0), row, torch.ones(16), row), {"output_dtype": e4m3}),
+                ("sm_90", (16, 0), e4m3, (torch.ones(4, 4), row, torch.ones(16), row), {"output_dtype": torch.float64}),
+            ]
+        for case in cases:
+            arch, (m, k), second, args, options = case
+            with self.subTest(case):
+                got = self.multiplied(arch, *operands(second=second, m=m, k=k, n=16), *args, **options,
+                                      function=F.scaled_mm if "output_dtype" in options else torch._scaled_mm)
+                self.assertEqual(got.dtype, [x for x in options.values() if x is not True][0])
+                self.equal(got, np.zeros((m, 16), np.float32))
+
+    def test_what_the_newer_function_refuses_is_refused(self):
+        if not hasattr(F, "scaled_mm"):
+            self.skipTest("this torch has no torch.nn.functional.scaled_mm")
+        ones, kind = torch.ones, F.ScalingType
+        row, strip, square = kind.RowWise, kind.BlockWise1x128, kind.BlockWise128x128
+        given = operands(m=16, k=256, n=16)
+        mixed = operands(second=torch.float8_e5m2, m=16, k=256, n=16)
+        for arch, error, text, args, dtype in (
+                ("sm_90", ValueError, r"scale_a of \(1, 16\); \(16, 1\)", (ones(1, 16), row, ones(1, 16), row), BF16),
+                ("sm_90", ValueError, r"scale_a of \(4, 4\); \(16, 1\)", (ones(4, 4), row, ones(1, 16), row), BF16),
+                ("sm_90", ValueError, "has not the 16 numbers", (ones(15, 1), row, ones(1, 16), row), BF16),
+                ("sm_90", ValueError, r"scale_b of \(16,\); \(1, 16\)", (ones(16, 1), row, ones(16), row), BF16),
+                ("sm_100", RuntimeError, r"scale_b is to be \(1, 16\), not", (ones(16, 1), row, ones(4, 4), row), BF16),
+                ("sm_100", ValueError, "scales of rows no result", (ones(16, 1), row, ones(4, 4), row), torch.float64),
+                ("sm_90", RuntimeError, "scales of rows no result", (ones(16, 1), row, ones(1, 16), row), torch.float64),
+                ("sm_90", RuntimeError, "a result of torch.float64", (ones(16, 2), strip, ones(16, 2), strip), torch.float64),
+                ("sm_90", ValueError, r"scale_a of \(3, 3\); \(16, 2\)", (ones(3, 3), strip, ones(16, 2), strip), BF16),
+                ("sm_100", NotImplementedError, "no scales of blocks", (ones(3, 3), strip, ones(16, 2), strip), torch.float64),
+                ("sm_90", ValueError, r"scale_b of \(1, 4\); \(4, 1\)", (ones(16, 2), strip, ones(1, 4), square), BF16),
+        ):
+            self.refused(arch, error, text, F.scaled_mm, (*given, *args), output_dtype=dtype)
+        self.refused("sm_100", ValueError, "those of float8_e4m3fn alone", F.scaled_mm,
+                     (*mixed, ones(3, 3), strip, ones(16, 2), strip), output_dtype=BF16)
+        options = {"output_dtype": torch.float32, "function": F.scaled_mm}
+        wanted, got = (self.multiplied("sm_90", *given, scales(16, 1), row, x, row, **options)
+                       for x in (scales(1, 16), scales(1, 16).reshape(4, 4)))  # which is read as it lies
+        self.equal(got, values(wanted))
+
     def test_what_a_gpu_refuses_is_refused(self):
         a, b = operands(m=32, k=32, n=32)
         one = torch.ones(1)
@@ -186,6 +243,7 @@ class Scaled(TensorCoresCase):
                 ("sm_90", (a, b[:, :17], one, one), {}, "N, here 17, of 16"),
                 ("sm_90", (a, b, one, torch.ones(1, 32)), {}, "scales of"),
                 ("sm_90", (a, b, torch.ones(7, 1), torch.ones(1, 32)), {}, "scales of"),
+                ("sm_90", (*twos, torch.ones(3), torch.ones(3)), {}, "scales of"),
                 ("sm_90", (a, b, one, one, torch.ones(32)), {"out_dtype": BF16}, "a bias of"),
                 ("sm_90", (a, b, one, one, torch.ones(1, dtype=BF16)), {"out_dtype": BF16}, "a bias of"),
                 ("sm_90", (a, b, one, one), {"out_dtype": torch.float64}, "float64"),
@@ -197,8 +255,9 @@ class Scaled(TensorCoresCase):
                 torch._scaled_mm(*args, **options)
         with binade.torch.tensor_cores("sm_90"), self.assertRaisesRegex(ValueError, "two operands of float8_e5m2"):
             torch._scaled_mm(*twos, one, one, out_dtype=BF16)
-        with binade.torch.tensor_cores("sm_100"), self.assertRaisesRegex(ValueError, "scales of rows no result"):
-            torch._scaled_mm(a, b, torch.ones(32, 1), torch.ones(1, 32))
+        for dtype in (None, torch.float64):
+            with binade.torch.tensor_cores("sm_100"), self.assertRaisesRegex(ValueError, "scales of rows no result"):
+                torch._scaled_mm(a, b, torch.ones(32, 1), torch.ones(1, 32), out_dtype=dtype)
         wide = operands(m=128, k=256, n=128)
         with binade.torch.tensor_cores("sm_90"), self.assertRaisesRegex(RuntimeError, "no use_fast_accum"):
             torch._scaled_mm(*wide, torch.ones(128, 2), torch.ones(2, 128), out_dtype=BF16, use_fast_accum=True)
@@ -289,6 +348,7 @@ class Scaled(TensorCoresCase):
             (RuntimeError, "a result of torch.float8_e4m3fn", mx, {}),
             (RuntimeError, "scale_a has strides", (a, b, gaps, right), out),
             (RuntimeError, "scale_b has 256 numbers; 32 rows of 64 have 512", (a, b, left, right[:256]), out),
+            (RuntimeError, "scale_b has 256 numbers", (a.view(e5m2), b.view(e5m2), left, right[:256]), out),
             (RuntimeError, "scale_result", mx, {**out, "scale_result": torch.ones(2)}),
             (RuntimeError, "a bias of 7 numbers", mx, {**out, "bias": torch.ones(7, dtype=BF16)}),
             (RuntimeError, "a bias of torch.float16", mx, {**out, "bias": torch.ones(32).half()}),

@@ -19,7 +19,8 @@ multiplies by the column's scale first for many sizes, and on sm_89 it splits th
 scales in binary32 are not looked at.
 
 What torch refuses, and by which errors, is as in PyTorch 0174dfa (aten/src/ATen/native/cuda/ScaledBlas.cpp, ScaledBlasUtils.cpp): by
-RuntimeError in _scaled_mm, by ValueError in scaled_mm. Of MX formats and NVFP4 besides:
+RuntimeError in _scaled_mm, by ValueError in scaled_mm. Where nothing is to be multiplied, torch returns before it asks what the GPU
+multiplies. Of MX formats and NVFP4 besides:
 
     MXFP4 in scaled_mm    has a kernel of its own, MSLK's f4f4bf16, on sm_100 and sm_103 alone, which writes bfloat16. torch checks the
                           bias and does not add it, nor is it added here. On sm_103 MSLK since dc88fc4 (2026-07) has kernels among
@@ -112,21 +113,27 @@ def check_operands(a, b, bias, out_dtype, fast, refused, packed=1, step=16):
         raise ValueError("_scaled_mm: of two operands of float8_e5m2 there is no product; make one float8_e4m3fn")
     if fast and FP4 in (a.dtype, b.dtype):
         raise refused("_scaled_mm: of float4_e2m1fn_x2 there is no use_fast_accum")
-    if bias is not None and bias.dtype not in BIASES.get(out_dtype, ()):
+    if bias is not None and bias.dtype not in BIASES.get(out_dtype, {torch.float16, torch.bfloat16}):
         raise refused(f"_scaled_mm: a bias of {bias.dtype} does not fit a result of {out_dtype}")
 
 
-def check_kinds(sm, b, out_dtype, kinds, fast, lacking):
-    """Raises an error if torch, or cuBLASLt, refuses these kinds of scales in binary32 on this GPU."""
-    if out_dtype not in BIASES:
-        raise RuntimeError(f"_scaled_mm: a result of {out_dtype}; float8, float16, bfloat16 or float32 is wanted")
-    if kinds == [ROW, ROW] and out_dtype in FP8:
-        raise (RuntimeError if sm == SM_OF_BLOCKS else ValueError)(
-            f"_scaled_mm: with scales of rows no result is of {out_dtype}; float16, bfloat16 or float32 is wanted")
-    if kinds == [ROW, ROW] and sm != SM_OF_BLOCKS and FP8[b.dtype] == "e5m2":
-        raise RuntimeError(f"_scaled_mm: with scales of rows on sm_{sm} the second operand is to be float8_e4m3fn")
+def check_gpu_of_blocks(sm, kinds, lacking):
     if STRIP in kinds and sm != SM_OF_BLOCKS:
         raise lacking(f"_scaled_mm: sm_{sm} has no scales of blocks in float32; sm_{SM_OF_BLOCKS} has")
+
+
+def check_kinds(sm, b, scale_b, out_dtype, kinds, fast):
+    """Raises an error if torch, or cuBLASLt, refuses these kinds of scales in binary32 on this GPU. scale_b: as it was given."""
+    if kinds == [ROW, ROW] and (out_dtype not in BIASES or out_dtype in FP8):
+        raise (RuntimeError if sm == SM_OF_BLOCKS else ValueError)(
+            f"_scaled_mm: with scales of rows no result is of {out_dtype}; float16, bfloat16 or float32 is wanted")
+    if out_dtype not in BIASES:
+        raise RuntimeError(f"_scaled_mm: a result of {out_dtype}; float8, float16, bfloat16 or float32 is wanted")
+    if kinds == [ROW, ROW] and sm != SM_OF_BLOCKS and FP8[b.dtype] == "e5m2":
+        raise RuntimeError(f"_scaled_mm: with scales of rows on sm_{sm} the second operand is to be float8_e4m3fn")
+    if kinds == [ROW, ROW] and sm != SM_OF_BLOCKS and tuple(scale_b.shape) != (1, b.shape[1]):
+        raise RuntimeError(f"_scaled_mm: with scales of rows on sm_{sm} scale_b is to be {(1, b.shape[1])}, not "
+                           f"{tuple(scale_b.shape)}")
     if STRIP in kinds and fast:
         raise RuntimeError("_scaled_mm: with scales of blocks there is no use_fast_accum")
 
@@ -192,21 +199,21 @@ def scaled_mm(products, a, b, scale_a, scale_b, bias=None, scale_result=None, ou
     if products.sm < FIRST_SM:
         raise RuntimeError(f"_scaled_mm: sm_{products.sm} has no FP8; sm_{FIRST_SM} and later have it")
     check_shapes(a, b, bias, scale_result, RuntimeError)
-    packed = 1 if row is None else row.packed
-    check_operands(a, b, bias, out_dtype, use_fast_accum, RuntimeError, packed, 16 * packed)
-    if row is not None:
-        block_scaled.check(row, a, b, scale_a, scale_b, RuntimeError)
-        if is_empty(a, b):
-            return nothing(a, b, out_dtype)
-        return of_blocks(products, row, a, b, (scale_a, scale_b), (), bias, out_dtype, RuntimeError)
     turned = scale_b.T if scale_b.dim() == 2 else scale_b
     kinds = next((x for x in TOGETHER if fits(scale_a, x[0], *a.shape) and fits(turned, x[1], *b.shape[::-1])), None)
-    if kinds is None:
+    if row is not None:
+        block_scaled.check(row, a, b, scale_a, scale_b, RuntimeError)
+    elif kinds is None:
         raise RuntimeError(f"_scaled_mm: scales of {tuple(scale_a.shape)} and {tuple(scale_b.shape)} do not fit operands of "
                            f"{tuple(a.shape)} and {tuple(b.shape)}")
-    check_kinds(products.sm, b, out_dtype, kinds, use_fast_accum, RuntimeError)
+    packed = 1 if row is None else row.packed
+    check_operands(a, b, bias, out_dtype, use_fast_accum, RuntimeError, packed, 16 * packed)
     if is_empty(a, b):
         return nothing(a, b, out_dtype)
+    if row is not None:
+        return of_blocks(products, row, a, b, (scale_a, scale_b), (), bias, out_dtype, RuntimeError)
+    check_gpu_of_blocks(products.sm, kinds, RuntimeError)
+    check_kinds(products.sm, b, scale_b, out_dtype, kinds, use_fast_accum)
     return product(products.promoted(not use_fast_accum), a, b, scale_a, turned, kinds, bias, scale_result, out_dtype)
 
 
@@ -223,14 +230,16 @@ def scaled_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b
             raise ValueError(f"scaled_mm: {len(scale_a)} scales of a and {len(scale_b)} of b; as many are wanted")
         block_scaled.check(row, a, b, scale_a[0], scale_b[0], ValueError)
     else:
-        kinds, scales = kinds_and_scales(a, b, scale_a[0], recipe_a[0], scale_b[0], recipe_b[0])
+        kinds = [recipe_a[0], recipe_b[0]]
+        check_recipes(a, b, scale_a[0], scale_b[0], kinds)
     if products.sm < FIRST_SM:
         raise NotImplementedError(f"_scaled_mm: sm_{products.sm} has no FP8; sm_{FIRST_SM} and later have it")
     if is_empty(a, b):
         return nothing(a, b, out_dtype)
     check_operands(a, b, bias, out_dtype, use_fast_accum, ValueError, 1 if row is None else row.packed)
     if row is None:
-        check_kinds(products.sm, b, out_dtype, kinds, use_fast_accum, NotImplementedError)
+        scales = scales_of(products.sm, a, b, scale_a[0], scale_b[0], kinds)
+        check_kinds(products.sm, b, scale_b[0], out_dtype, kinds, use_fast_accum)
         return product(products.promoted(not use_fast_accum), a, b, *scales, kinds, bias, None, out_dtype)
     if a.dtype in FP8 and "e5m2" in (FP8[a.dtype], FP8[b.dtype]):
         raise ValueError("scaled_mm: scales of blocks are those of float8_e4m3fn alone")
@@ -251,22 +260,33 @@ def check_levels(row, name, scales, recipes, swizzles):
                          f"{'is' if len(wanted) == 1 else 'are'} wanted")
 
 
-def kinds_and_scales(a, b, scale_a, recipe_a, scale_b, recipe_b):
-    """Returns the kinds of scales in binary32, and these as (rows, K). Raises ValueError if torch refuses them."""
-    kinds = [recipe_a, recipe_b]
+def check_recipes(a, b, scale_a, scale_b, kinds):
+    """Raises ValueError if torch refuses these scales in binary32, whether there is anything to multiply or not. Only of those of
+    all and of rows it counts the numbers then."""
     if kinds not in TOGETHER:
         raise ValueError(f"scaled_mm: recipes {kinds[0]} and {kinds[1]} do not go together")
+    for name, scale, kind, rows in (("scale_a", scale_a, kinds[0], a.shape[0]), ("scale_b", scale_b, kinds[1], b.shape[1])):
+        numbers = {TENSOR: 1, ROW: rows}.get(kind, scale.numel())
+        if scale.numel() != numbers:
+            raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)} has not the {numbers} numbers of recipe {kind}")
+
+
+def scales_of(sm, a, b, scale_a, scale_b, kinds):
+    """Returns scales in binary32 as (rows, K). Raises an error if torch refuses their shapes."""
     if STRIP in kinds and "e5m2" in (FP8[a.dtype], FP8[b.dtype]):
         raise ValueError("scaled_mm: scales of blocks are those of float8_e4m3fn alone")
+    check_gpu_of_blocks(sm, kinds, NotImplementedError)
     scales = []
     for name, scale, kind, rows in (("scale_a", scale_a, kinds[0], a.shape[0]), ("scale_b", scale_b, kinds[1], b.shape[1])):
         strips, squares = -(-a.shape[1] // BLOCK), -(-rows // BLOCK)
-        sizes = {TENSOR: 1, ROW: rows, STRIP: rows * strips, SQUARE: (strips + -strips % 4) * squares}
-        wrong = kind != TENSOR and scale.dim() != 2 or kind == STRIP and scale.shape != (rows, strips)
-        if scale.numel() != sizes[kind] or wrong:
-            raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)} has not the {sizes[kind]} numbers of recipe {kind}")
-        scales.append(scale.T[:, :strips] if kind == SQUARE else scale)  # K is the first axis, padded to a multiple of four
-    return kinds, scales
+        # Of squares K is the first axis, padded to a multiple of four.
+        wanted = {ROW: (rows, 1) if name == "scale_a" else (1, rows), STRIP: (rows, strips),
+                  SQUARE: (strips + -strips % 4, squares)}.get(kind, scale.shape)
+        is_as_it_lies = kind == ROW and name == "scale_b" and scale.dim() == 2  # on sm_90; see check_kinds()
+        if scale.shape != wanted and not is_as_it_lies:
+            raise ValueError(f"scaled_mm: {name} of {tuple(scale.shape)}; {wanted} is wanted for recipe {kind}")
+        scales.append(scale.T[:, :strips] if kind == SQUARE else scale)
+    return scales
 
 
 def nothing(a, b, out_dtype):
