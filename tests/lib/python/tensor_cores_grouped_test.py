@@ -46,6 +46,9 @@ class Grouped(TensorCoresCase):
                   torch.cat([self.one(x.t(), wide[:, run]) for run, x in zip(runs, experts)], 1))
         self.same(self.grouped(rows.t(), drawn(20, 16), offs),
                   torch.stack([self.one(rows[run].t(), drawn(20, 16)[run]) for run in runs]))
+        for more in (0, 24):  # K behind the last group, of one operand alone
+            long, other = drawn(20 + more, 48), drawn(44 - more, 16)
+            self.same(self.grouped(long.t(), other, offs), torch.stack([self.one(long[run].t(), other[run]) for run in runs]))
         left, right = drawn(4, 8, 24), drawn(4, 24, 16)  # rows of 48 bytes
         self.same(self.grouped(left, right), self.one(left, right))
 
@@ -64,6 +67,8 @@ class Grouped(TensorCoresCase):
                             ((drawn(20, 48), drawn(3, 48, 16), offs), "4 offs of 3 groups"),
                             ((drawn(20, 48), drawn(4, 48, 16)), "offs go with"),
                             ((drawn(12, 48), drawn(4, 48, 16), offs), "do not ascend within 12"),
+                            ((drawn(24, 48).t(), drawn(16, 16), offs), "do not ascend within 16"),
+                            ((drawn(16, 48).t(), drawn(24, 16), offs), "do not ascend within 16"),
                             ((drawn(20, 48), drawn(4, 48, 16), offs.long()), "of torch.int64; int32"),
                             ((drawn(20, 48), drawn(4, 48, 16), offs[:, None]), r"offs of \(4, 1\)"),
                             ((drawn(20, 48), drawn(4, 48, 16), offs.repeat_interleave(2)[::2]), "without gaps, are wanted"),

@@ -145,8 +145,15 @@ class ScaledGrouped(TensorCoresCase):
                     np.testing.assert_array_equal(got, out)
             if hasattr(F, "scaled_grouped_mm"):
                 kind = F.ScalingType.RowWise
-                got = self.multiplied("sm_90", F.scaled_grouped_mm, *given[:2], given[2], kind, given[3], kind, offs=ends(at))
-                np.testing.assert_array_equal(got, slow)
+                newer = *given[:2], given[2], kind, given[3], kind
+                for dims in [[], [-1, -2], *([[0, 1], [1, 0], [1]] if axes == (2, 2) else [])]:
+                    got = self.multiplied("sm_90", F.scaled_grouped_mm, *newer, offs=ends(at), contraction_dim=dims)
+                    np.testing.assert_array_equal(got, slow)
+            if axes == (2, 2):  # torch does not look at what lies behind the last group
+                for k in itertools.permutations((320, 336)):
+                    cut = tensor(a[:, :k[0]], E4M3), tensor(b[:, :k[1]], E4M3).t()
+                    got = self.multiplied("sm_90", torch._scaled_grouped_mm, *cut, *given[2:], ends(at))
+                    np.testing.assert_array_equal(got, slow)
 
     def blocks_case(self, kind, axes):
         """Operands (numbers' codes) and scales (…, K / run) of each group, and where groups end."""
@@ -291,7 +298,9 @@ class ScaledGrouped(TensorCoresCase):
                 args[place] = x
             self.refused("sm_100", error, text, *args)
         case = self.blocks_case("mxf8f6f4", (2, 2))
-        self.refused("sm_100", RuntimeError, "multiples of 32", *self.blocks_given("mxf8f6f4", *case), ends([80, 96, 224]))
+        a, b, left, right = given_of_k = self.blocks_given("mxf8f6f4", *case)
+        self.refused("sm_100", RuntimeError, "multiples of 32", *given_of_k, ends([80, 96, 224]))
+        self.refused("sm_100", ValueError, "the same, not 224 and 256", a[:, :224].contiguous(), b, left, right, ends(case[-1]))
         if FP4 is None or not hasattr(F, "scaled_grouped_mm"):
             return
         case = self.blocks_case("mxf4nvf4", (2, 3))

@@ -8,7 +8,8 @@
 
 offs: (G,) int32, where each group ends. What lies behind the last group, of which torch says nothing, is zero. A group has its own
 sum, one chain of the architecture's instruction, as a product of its size has. What torch refuses is as in PyTorch 2.15
-(aten/src/ATen/native/GroupedMMUtils.h), but where data begin is not looked at.
+(aten/src/ATen/native/GroupedMMUtils.h), but where data begin is not looked at. Of groups of K it does not compare both K: either
+may be longer than the groups reach.
 """
 from typing import NamedTuple
 
@@ -60,7 +61,8 @@ def is_transposed(name, which, x):
 def groups(name, a, b, offs, refused=RuntimeError, packed=1):
     """Returns the shape of the result, and the groups. refused: the error that is raised where shapes do not fit each other. packed:
     how many numbers of K, which offs count, are one of the tensors."""
-    if a.dim() not in (2, 3) or b.dim() not in (2, 3) or a.shape[-1] != b.shape[-2]:
+    of_k = a.dim() == b.dim() == 2
+    if a.dim() not in (2, 3) or b.dim() not in (2, 3) or not of_k and a.shape[-1] != b.shape[-2]:
         raise refused(f"{name}: shapes cannot be multiplied: {tuple(a.shape)} and {tuple(b.shape)}")
     if (offs is None) != (a.dim() == b.dim() == 3):
         raise refused(f"{name}: offs go with every shape but two batches")
@@ -71,9 +73,9 @@ def groups(name, a, b, offs, refused=RuntimeError, packed=1):
     m, n = a.shape[-2], b.shape[-1]
     if offs is None:
         return (many[0], m, n), [Group(i) for i in range(many[0])]
-    if a.dim() == b.dim():
-        of_k = runs(name, offs, a.shape[1] * packed)
-        return (many[0], m, n), [Group(i, k=slice(x.start // packed, x.stop // packed)) for i, x in enumerate(of_k)]
+    if of_k:
+        parts = runs(name, offs, min(a.shape[1], b.shape[0]) * packed)
+        return (many[0], m, n), [Group(i, k=slice(x.start // packed, x.stop // packed)) for i, x in enumerate(parts)]
     what, length = ("rows", m) if a.dim() == 2 else ("columns", n)
     return (m, n), [Group(i, **{what: run}) for i, run in enumerate(runs(name, offs, length))]
 

@@ -21,8 +21,10 @@ result of it is -0. The zeros with which both fill tiles of K up change no sum.
 
 What torch refuses is as in PyTorch 2.15 (GroupedBlas.cpp of 00d4eaf), where _scaled_grouped_mm hands FP4 to the kernel of rows, which
 refuses its scales, and one scale of tensors for several groups is read as many, past its end: that is refused here. A backend by
-cuBLASLt (pytorch#177038) would take both. Where K has NVFP4's groups, MSLK asks for multiples of 16, but reads them by TMA, whose
-addresses are multiples of 16 bytes; so here they are multiples of 32.
+cuBLASLt (pytorch#177038) would take both. Where K has the groups, torch looks neither at contraction_dim nor whether K of both
+operands is the same; but MSLK reads rows of a as long as b's K, so that is refused here with scales of blocks. Where K has NVFP4's
+groups, MSLK asks for multiples of 16, but reads them by TMA, whose addresses are multiples of 16 bytes; so here they are multiples
+of 32.
 
 What torch leaves as the memory was, behind the last group and where a group of K is empty, is zero here.
 """
@@ -148,6 +150,8 @@ def of_blocks(products, row, a, b, scale_a, scale_b, tensor_scales, offs):
     k = a.shape[1] * row.packed
     if k % 32:
         raise RuntimeError(f"{NAME}: K, here {k}, is to be a multiple of 32")
+    if a.shape[1] != b.shape[-2]:
+        raise ValueError(f"{NAME}: with scales of blocks K of both operands is to be the same, not {a.shape[1]} and {b.shape[-2]}")
     shape, of = groups(NAME, a, b, offs, ValueError, row.packed)
     if b.dim() == 2:
         check_steps("K", offs, 32)
@@ -193,7 +197,7 @@ def scaled_grouped_mm(products, a, b, scale_a, scale_b, offs=None, bias=None, sc
 
 def scaled_grouped_mm_v2(products, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, offs=None, bias=None,
                          out_dtype=None, contraction_dim=(), use_fast_accum=False):
-    if list(contraction_dim) not in ([], [-1, -2]):
+    if list(contraction_dim) not in ([], [-1, -2]) and not a.dim() == b.dim() == 2:
         raise ValueError(f"{NAME}: contraction_dim {list(contraction_dim)}; [-1, -2] is wanted")
     row = block_format(a, b, scale_a[0], scale_b[0])
     return product(products, row, a, b, (scale_a[0], scale_b[0]), (*scale_a[1:], *scale_b[1:]), offs, bias, out_dtype, use_fast_accum)
