@@ -354,7 +354,8 @@ constexpr const char* product_help = R"(
     of B.
     groups: integers that say which rows of A are in which group, as the tokens of experts; b is then (G, K, N), a matrix for each
     group, and bias and b_scale are stacked alike. group_layout: what they are: "ends", as torch's offs; "sizes"; "rows", the group
-    of each row or -1; "masked", how many rows are used of each matrix of an a of shape (G, rows, K). Rows in no group give 0.
+    of each row or -1; "masked", how many rows are used of each matrix of an a of shape (G, rows, K); "psum", as "ends", but each
+    group begins at the next multiple of 128 rows. Rows in no group give 0.
     model: a GemmModel that says what the kernel does; or, in its place, the arguments of GemmModel by keyword.
 
     Raises ValueError if shapes, values or options do not fit, TypeError for a wrong dtype, OSError for a file.
