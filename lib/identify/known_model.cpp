@@ -25,7 +25,19 @@ constexpr std::size_t most_counted = 1024;  // elements on which changes are cou
 /// are cut at certain places.
 bool is_known_under(const GemmModel& g, const Change& x) {
   const bool same_types = !x.as_a && !x.as_b && !x.as_c && !x.as_d;
-  return same_types && (x.places.empty() || g.sum.splits[0].parts == 1);
+  const bool is_promoted = g.sum.promote_every > 0 && g.sum.scaling.share > 0;
+  return same_types && (x.places.empty() || g.sum.splits[0].parts == 1) &&
+         (x.joined_runs == 1 || is_promoted);
+}
+
+/// The model of what a change gives.
+GemmModel model_under(GemmModel g, const Change& x) {
+  g.epilogue.alpha *= x.alpha;
+  g.epilogue.beta *= x.beta;
+  if (x.joined_runs == 1) return g;
+  g.sum.promote_every *= static_cast<int>(x.joined_runs);
+  g.sum.scaling.share *= static_cast<int>(x.joined_runs);
+  return g;
 }
 
 std::size_t count_equal(const KernelCase& whole, const GemmModel& g) {
@@ -53,16 +65,17 @@ std::vector<KnownModelHint> known_model_hints(const KernelCase& given, const Gem
   std::vector<KnownModelHint> out;
   std::size_t counted = 0;
   for (const PlausibleChange& one : plausible_changes(given).nearest) {
-    if (counted == most_changes) break;
-    if (!is_known_under(model, one.change)) continue;
-    ++counted;
-    GemmModel g = model;
-    g.epilogue.alpha *= one.change.alpha;
-    g.epilogue.beta *= one.change.beta;
-    const std::size_t equal = count_equal(changed(given, one.change), g);
-    if (2 * equal >= tried && equal > before + tried / 64) {
-      out.push_back({one.change.words, equal, tried});
+    std::vector<const Change*> alike{&one.change};
+    for (const Change& same : one.same) alike.push_back(&same);
+    KnownModelHint best{"", before + tried / 64, tried};
+    for (const Change* const change : alike) {
+      if (counted == most_changes || best.equal == tried) break;
+      if (!is_known_under(model, *change)) continue;
+      ++counted;
+      const std::size_t equal = count_equal(changed(given, *change), model_under(model, *change));
+      if (2 * equal >= tried && equal > best.equal) best = {change->words, equal, tried};
     }
+    if (!best.words.empty()) out.push_back(std::move(best));
   }
   std::ranges::stable_sort(out, std::greater<>{}, &KnownModelHint::equal);
   // What makes every element equal leaves nothing to the others.

@@ -129,6 +129,7 @@ void add_shifts(std::vector<ScaleMistake>& to, std::size_t runs) {
                     };
                   }});
   };
+  if (runs > 1) add("those of the first run of K everywhere", [](std::size_t) { return 0; });
   for (std::size_t by = 1; by <= most_shift && by < runs; ++by) {
     for (const bool on : {true, false}) {
       const std::size_t step = on ? by : runs - by;
@@ -140,7 +141,6 @@ void add_shifts(std::vector<ScaleMistake>& to, std::size_t runs) {
     }
   }
   if (runs < 2) return;
-  add("those of the first run of K everywhere", [](std::size_t) { return 0; });
   for (const bool last : {false, true}) {
     add(fmt::format("those of the {} of each two runs of K in both", last ? "second" : "first"),
         [last](std::size_t run) { return run / 2 * 2 + (last ? 1 : 0); });
@@ -255,8 +255,10 @@ std::vector<Change> run_scale_changes(const KernelCase& x) {
       out.back().b_runs = one.of(b);
     }
   }
-  if (run.runs.any()) add_joined(out, run);
-  if (run.runs.a.empty() || run.runs.b.empty()) return out;
+  if (run.runs.a.empty() || run.runs.b.empty()) {
+    if (run.runs.any()) add_joined(out, run);
+    return out;
+  }
   const auto of_other = [](OwnScales other) -> Map {
     return [other](std::size_t line, std::size_t at) { return other(line % other.lines, at); };
   };
@@ -283,6 +285,7 @@ std::vector<Change> run_scale_changes(const KernelCase& x) {
     out.back().a_runs = one.of(a);
     out.back().b_runs = one.of(b);
   }
+  add_joined(out, run);
   return out;
 }
 

@@ -162,6 +162,12 @@ class GroupedProducts(unittest.TestCase):
         d = binade.gemm(a, b, groups=ends, a_scale=a_scale, b_scale=b_scale[[1, 1, 2, 3]], **MMA)
         found = binade.validate(a, b, d, groups=ends, a_scale=a_scale, b_scale=b_scale, **MMA).to_dict()
         self.assertEqual(found["as_if"][0]["words"], "all rows of group 0 by the scales of B of group 1")
+        first = a_scale.copy()  # of each group those of the first rows of A
+        for begin, end in ((24, 40), (40, 64)):
+            first[begin:end] = a_scale[:end - begin]
+        d = binade.gemm(a, b, groups=ends, a_scale=first, b_scale=b_scale, **MMA)
+        found = binade.validate(a, b, d, groups=ends, a_scale=a_scale, b_scale=b_scale, **MMA).to_dict()
+        self.assertIn("all rows of group 3 by A's scales of rows 0.. of A, without the 40 rows before the group", found["as_if"][0]["words"])
         d = right.copy()
         d[30, 3] += 1  # of no cause
         self.assertEqual(binade.validate(a, b, d, groups=ends, **MMA).to_dict()["as_if"], [])
