@@ -31,7 +31,7 @@ constexpr std::array unrolled{2, 3, 4, 5, 6, 8};
 // parts of a thread block's K, or of split-K around another split
 constexpr std::array slices{2, 4, 8};
 /// Parts of K, and the tiles of which they have whole numbers, where runs of K have scales.
-constexpr int most_parts_of_scales = 16, most_tile_of_scales = 512;
+constexpr int most_parts_of_scales = 16, most_tile_of_scales = 512, most_turns_of_scales = 4;
 /// Cache blocks of K in BLAS libraries are multiples of 8.
 constexpr int cache_block_step = 8;
 constexpr int most_cache_block = 1024;
@@ -67,10 +67,18 @@ class OrdersOfCore {
     for (int parts = 2; parts <= most_parts_of_scales && which == Orders::all; ++parts) {
       const int unit = std::max(facts.run, plain_.k);
       // Of parts of one run each the sums are those without a split, but for roundings.
+      const auto split = [&](const Split& into, bool in_memory) {
+        for (const Format& f : partials(in_memory)) {
+          plain.push_back({plain_.sum, f == plain_.types.d ? 2 : 3});
+          plain.back().sum.splits[0] = into;
+          plain.back().sum.partial = f;
+        }
+      };
       for (int tile = unit; tile <= most_tile_of_scales && 2 * parts * tile <= k_; tile *= 2) {
-        plain.push_back({plain_.sum, 2});
-        plain.back().sum.splits[0] = {.parts = parts, .tile = tile};
+        split({.parts = parts, .tile = tile}, true);
       }
+      const bool in_turn = parts <= most_turns_of_scales && parts * unit <= k_;
+      if (in_turn) split({.parts = parts, .interleave = unit}, false);
     }
     const BlockScaling& own = plain_.model.scaling;
     if (is_scaled(plain_.model)) {

@@ -231,8 +231,9 @@ class ProductsOfStacks(unittest.TestCase):
         d = by_oracle(a, b, rolled, scale_b, "fma_together").view(np.float32)
         self.assertIn("A's scales of blocks shifted by 1 along K", str(binade.identify(a, b, d, **given)))
         # What a few elements have by chance, where no model is near, is no cause.
+        given |= {"a_scale": scale_a[:, :1], "b_scale": scale_b[:, :1], "scale_run": 128}
         d = np.random.default_rng(8).choice(np.float32([-34.75, 3, 7.25]), d.shape)
-        self.assertEqual(binade.identify(a, b, d, **given).to_dict()["hypotheses"], [])
+        self.assertEqual(binade.identify(a[:, :128], b[:, :128], d, **given).to_dict()["hypotheses"], [])
 
     def test_validate_names_mistakes_with_scales(self):
         a, b, scale_a, _ = drawn(13, 12, 16, 512)
@@ -256,8 +257,8 @@ class ProductsOfStacks(unittest.TestCase):
                 self.assertEqual([(x["words"], x["equal"]) for x in found], [(ill, 192)])
 
     def test_parts_of_k_and_moved_data_beside_scales_are_named(self):
-        a, b, scale_a, _ = drawn(18, 24, 24, 512)
-        scale_b = np.exp2(np.random.default_rng(18).normal(0, 2, (24, 4))).astype(np.float32)
+        a, b, scale_a, _ = drawn(18, 12, 16, 512)
+        scale_b = np.exp2(np.random.default_rng(18).normal(0, 2, (16, 4))).astype(np.float32)
         blocks = np.arange(512).reshape(4, 128)
 
         def product(places=slice(None), runs=slice(None), scales_of_a=scale_a, a=a, **options):
@@ -266,9 +267,9 @@ class ProductsOfStacks(unittest.TestCase):
 
         stale_a, cut, doubled = a.copy(), a.copy(), scale_a.copy()
         stale_a[:, 256:384] = a[:, 128:256]
-        cut.reshape(24, 4, 128)[:, :, 96:] = 0
+        cut.reshape(12, 4, 128)[:, :, 96:] = 0
         doubled[:, 2] *= 2
-        shuffled = np.random.default_rng(19).permutation(24)
+        shuffled = np.random.default_rng(19).permutation(12)
         for words, d in {
             "of K, k 128..255 left out": product(blocks[[0, 2, 3]].reshape(-1), [0, 2, 3]),
             "of K, k 128..255 counted twice, k 256..383 left out": product(blocks[[0, 1, 1, 3]].reshape(-1), [0, 1, 1, 3]),
@@ -282,12 +283,13 @@ class ProductsOfStacks(unittest.TestCase):
             with self.subTest(words):
                 found = binade.validate(a, b, d, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION).to_dict()["as_if"]
                 self.assertTrue(found and found[0]["words"].startswith(words), found)
-                self.assertEqual(found[0]["equal"], 576)
-        d = product()
+                self.assertEqual(found[0]["equal"], 192)
+        few = dict(types="f32.e4m3.e4m3", arch="sm_90", transpose_b=True, a_scale=scale_a[:, :1], b_scale=scale_b[:, :1])
+        d = product(blocks[0], [0], **{"scale_run": 128})
         d[[0, 1]] = d[[1, 0]]
-        told = binade.identify(a, b, d, types="f32.e4m3.e4m3", arch="sm_90", transpose_b=True, a_scale=scale_a, b_scale=scale_b)
-        self.assertEqual((told.to_dict()["hypotheses"][0]["equal"], told.conclusion), (576, "none"))
-        d = np.where(np.arange(576).reshape(24, 24) % 2, np.float32(0), np.float32(-0.0))
+        told = binade.identify(a[:, :128], b[:, :128], d, scale_run=128, **few)
+        self.assertEqual((told.to_dict()["hypotheses"][0]["equal"], told.conclusion), (192, "none"))
+        d = np.where(np.arange(192).reshape(12, 16) % 2, np.float32(0), np.float32(-0.0))
         told = binade.identify(a, b, d, types="f32.e4m3.e4m3", arch="sm_90", transpose_b=True, a_scale=scale_a, b_scale=scale_b)
         self.assertEqual([x["words"] for x in told.to_dict()["hypotheses"]],
                          ["every element holds a zero, of either sign: D was never written, or not with sums"])
