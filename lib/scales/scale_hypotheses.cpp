@@ -15,6 +15,7 @@
 #include "lib/scales/suspected_scales.h"
 #include "lib/scales/tensor_scales.h"
 #include "lib/scales/told_of_nearest.h"
+#include "lib/scales/unwritten.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
 
@@ -234,6 +235,7 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   std::uint64_t codes_equal = 0;
   tell_nans(given, finding);
   tell_constant(given, finding);
+  tell_unwritten_scales(given, finding);
   for (const ScaleRuleFit& fit : finding.nearest) {
     codes_equal = std::max(codes_equal, fit.elements.equal);
   }
@@ -351,6 +353,10 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   }
   keep_best(told, told.size(), share_of_codes);
   put_plainest_first(told);
+  if (!told.empty() && !told[0].elements.is_whole() && 2 * told[0].elements.share() > 1) {
+    tell_unwritten_codes(given, told[0], unequal_under(given, finding, told[0]), codes_equal,
+                         finding);
+  }
   const SuspectedCodes* first_codes = nullptr;
   for (const SuspectedCodes& x : told) {
     if (is_chance_of_rounding(x, codes_equal)) continue;

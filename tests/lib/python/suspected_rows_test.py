@@ -54,6 +54,20 @@ class SuspectedRows(Supposes):
             for what in ("scales", "codes") if name == "fp8_1x128" else ("codes",):
                 self.supposes(x, packed(codes) if name == "nvfp4" else codes, scales, tensor, what, "numbers cut off to bfloat16 first")
 
+    def test_rows_and_columns_that_nobody_wrote(self):
+        for name, rule in (("mxfp8_e4m3", "te"), ("mxfp4", "torchao_even"), ("nvfp4", "te")):
+            codes, scales, tensor = quantized(x := numbers((48, 256), 36), name, rule)
+            stored = packed if name != "mxfp8_e4m3" else np.asarray
+            tail, columns, unscaled = codes.copy(), codes.copy(), scales.copy()
+            tail[40:], columns[:, 250:], unscaled[40:] = 0, 5, 0
+            self.supposes(x, stored(tail), scales, tensor, "codes", "and rows 40..47 of codes are all 0+, as if nobody had written them")
+            self.supposes(x, stored(columns), scales, tensor, "codes", "and columns 250..255 of codes are all 0*5, as if nobody had")
+            self.supposes(x, stored(codes), unscaled, tensor, "scales", "rows 40..47 of scales are all 0+, as if nobody had written them")
+        x = numbers((48, 256), 36)
+        x[40:] = 0  # whose codes are zeros, as they should be
+        codes, scales, tensor = quantized(x, "mxfp4", "torchao_even")
+        self.assertNotEqual(found(x, packed(codes), scales, tensor)[0]["conclusion"], "none")
+
     def test_scales_of_another_axis_than_the_codes(self):
         for shape, name in (((64, 64), "nvfp4"), ((64, 128), "mxfp4")):
             x = numbers(shape, 33)
