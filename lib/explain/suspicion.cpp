@@ -50,7 +50,10 @@ class Suspect {
  private:
   void consider(const ExactNumber& predicted, std::string words, double enough = explained_enough) {
     if (predicted.is_zero()) return;
-    const double rest = std::abs(to_double(difference_ - predicted) / to_double(difference_));
+    const double off = std::abs(to_double(difference_ - predicted));
+    // Beside a much larger sum any small number is near any other one.
+    if (off > std::abs(to_double(value_of(*x_.hardware))) / 64) return;
+    const double rest = off / std::abs(to_double(difference_));
     if (rest < enough) found_.push_back({rest, std::move(words)});
   }
 

@@ -242,12 +242,16 @@ class HypothesisSearch {
     }
     const auto equal = static_cast<std::size_t>(count());
     // A mistake of some elements means something where the others are right.
-    if (equal == 0 || 2 * (base.equal + equal) < elements()) return false;
+    if (!is_most(equal, rest.size()) || 2 * (base.equal + equal) < elements()) return false;
     tell(fmt::format("{}, {} ({} of these {} elements are equal so)", best->words,
                      place_words(rest, base, *best), equal, rest.size()),
          base.equal + equal, command(base.core, base.model));
     return true;
   }
+
+  /// Whether a mistake makes so many of those equal that are wrong without it that it is their
+  /// cause: half of two lines, or of two groups, is equal by chance.
+  static bool is_most(std::size_t equal, std::size_t wrong) { return 3 * equal >= 2 * wrong; }
 
   /// Where the elements lie that a model gets wrong and a change makes right: by the sign of its
   /// sums, or by rows and columns.
@@ -360,6 +364,14 @@ class HypothesisSearch {
     std::size_t most = base_equal_;
     for (const KernelHypothesis& told : out_.told) most = std::max(most, told.equal);
     if (found.right.empty() || !is_more(found.equal, most) || 2 * found.equal < elements()) return;
+    if (!second.words.empty() && which == TestedModels::usual) {
+      // A second one that does it all needs no first.
+      const TestedChange alone = tested(x_, given_, second, every());
+      if (alone.equal >= found.equal) {
+        tell(second.words, alone.equal, command(alone.core, alone.model, second.options));
+        return;
+      }
+    }
     GemmModel plain = found.model;
     plain.epilogue = {};
     std::string way = order_text(found.model);
@@ -426,7 +438,9 @@ class HypothesisSearch {
     }
     if (found.right.empty()) return;
     const bool near = one.fit.near >= 0.5 && one.fit.near > before.near + 0.05;
-    if (!is_more(found.equal) || (2 * found.equal < elements() && !near)) return;
+    const bool is_cause =
+        near || is_most(found.equal - std::min(found.equal, base_equal_), elements() - base_equal_);
+    if (!is_more(found.equal) || !is_cause) return;
     std::string words = best->words;
     for (std::size_t i = 0; i < same.size(); ++i) {
       words += (i == 0 ? "; the same here: " : "; ") + same[i];

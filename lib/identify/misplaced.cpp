@@ -218,7 +218,11 @@ MisplacedBits constant(const KernelCase& x, std::span<const std::size_t> some,
     });
   };
   const std::string where = region_words(x.run, elements);
-  const std::string bits = bits_words(code, f);
+  const std::uint64_t first = x.run.d[*std::ranges::find_if(
+      elements, [&](std::size_t at) { return holds_it(x.run.d[at]); })];
+  const bool is_one = std::ranges::all_of(
+      elements, [&](std::size_t at) { return !holds_it(x.run.d[at]) || x.run.d[at] == first; });
+  const std::string bits = is_one ? bits_words(first, f) : "a zero, of either sign";
   if (const std::string mask = mask_words(x.run, code, elements); !mask.empty()) {
     return {
         fmt::format("{} elements hold {} {}: a mask, as of causal attention", count, bits, mask),

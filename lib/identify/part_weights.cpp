@@ -74,7 +74,9 @@ std::vector<NamedFactor> factors_near(double x, double error) {
 class Weights {
  public:
   Weights(const KernelCase& given, const KernelCase& measured)
-      : given_(given), part_(sample_of(measured, {})) {}
+      : given_(given),
+        part_(sample_of(measured, {})),
+        is_of_some_(measured.run.size() < given.run.size()) {}
 
   std::vector<Change> changes() {
     const KernelRun& run = part_.run;
@@ -257,11 +259,14 @@ class Weights {
     // Tensor Cores cut sums toward zero, which makes them smaller by some 2^-24.
     const double of_one = std::sqrt(found.left / static_cast<double>(found.used));
     const auto factors_of_one = [&](double factor, double squares) {
-      const double error = 0x1p-20 + 8 * of_one / std::sqrt(std::max(squares, 1e-300));
+      // Of a few elements that are an ulp off no factor is known.
+      const double least = is_of_some_ ? std::ldexp(4.0, -part_.types.d.precision) : 0x1p-20;
+      const double spread_error = 8 * of_one / std::sqrt(std::max(squares, 1e-300));
+      const double error = least + spread_error;
       if (std::abs(factor - 1) <= error) return std::vector<NamedFactor>{{"", 1}};
       if (std::abs(factor) <= error) return std::vector<NamedFactor>{{"left out", 0}};
       std::vector<NamedFactor> out =
-          factors_near(factor, 0x1p-20 + (error - 0x1p-20) / std::abs(factor));
+          factors_near(factor, 0x1p-20 + spread_error / std::abs(factor));
       for (NamedFactor& one : out) one.words = "scaled by " + one.words;
       return out;
     };
@@ -483,6 +488,7 @@ class Weights {
 
   const KernelCase& given_;
   KernelCase part_;
+  bool is_of_some_;  ///< some elements of the case are measured, which may be few
   NearSums sums_;
   std::vector<double> rest_;
 };

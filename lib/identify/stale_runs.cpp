@@ -28,6 +28,16 @@ std::vector<Change> stale_runs(const KernelCase& given) {
   const KernelRun& run = given.run;
   const std::size_t length = run.runs.length, runs = run.runs.count(run.k);
   std::vector<Change> out;
+  // Weights say the same, but not beside a scale that outweighs the others.
+  for (std::size_t at = 0; run.runs.any() && runs > 1 && at < std::min(runs, most_runs_tried);
+       ++at) {
+    const std::size_t first = at * length, end = std::min(first + length, run.k);
+    Change x{.words = fmt::format("of K, k {}..{} left out", first, end - 1)};
+    for (std::size_t k = 0; k < run.k; ++k) {
+      if (k < first || k >= end) x.places.push_back(k);
+    }
+    out.push_back(std::move(x));
+  }
   for (std::size_t at = 1; run.runs.any() && at < std::min(runs, most_runs_tried); ++at) {
     const std::size_t first = at * length, end = std::min(first + length, run.k);
     for (std::size_t back = 1; back <= most_stages && back <= at; ++back) {
