@@ -437,7 +437,7 @@ class HypothesisSearch {
       same.clear();
     }
     if (found.right.empty()) return;
-    const bool near = one.fit.near >= 0.5 && one.fit.near > before.near + 0.05;
+    const bool near = 3 * one.fit.near >= 2 && one.fit.near > before.near + 0.05;
     const bool is_cause =
         near || is_most(found.equal - std::min(found.equal, base_equal_), elements() - base_equal_);
     if (!is_more(found.equal) || !is_cause) return;

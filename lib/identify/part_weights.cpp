@@ -157,6 +157,15 @@ class Weights {
     return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]) && sums_.found[at] != 0;
   }
 
+  /// The scales of an element's row and column, or of the tensors.
+  double scale_of(std::size_t at) const {
+    const KernelRun& run = part_.run;
+    double out = 1;
+    if (!run.a_scale.empty()) out *= number_in(run.a_scale[run.row(at)], binary32);
+    if (!run.b_scale.empty()) out *= number_in(run.b_scale[run.column(at)], binary32);
+    return out;
+  }
+
   /// C, or without C the bias, as it is added to an element.
   double addend(std::size_t at) const {
     const KernelRun& run = part_.run;
@@ -215,6 +224,7 @@ class Weights {
   std::vector<std::vector<double>> narrow_products() const {
     constexpr int promoted = 4;
     std::vector<std::vector<double>> out;
+    if (part_.run.runs.any()) return out;
     for (const Core& core : cores_for(part_.types)) {
       const DotModel& model = core.plain.model;
       if (!is_fused(model) || model.fraction_bits >= binary32.fraction_bits()) continue;
@@ -235,7 +245,7 @@ class Weights {
       for (std::size_t at = begin; at < end; ++at) {
         const GemmElement<std::uint64_t> x = run.element(at);
         const Typed sum = element_sum(g, GemmElement<std::uint64_t>{x.a, x.b, x.k});
-        out[at] = given_.epilogue.alpha * number_in(sum.bits, sum.format);
+        out[at] = given_.epilogue.alpha * scale_of(at) * number_in(sum.bits, sum.format);
       }
     });
     return out;
@@ -352,7 +362,8 @@ class Weights {
       const double* x = a.data() + run.row(at) * run.k;
       const double* y = b.data() + run.column(at) * run.k;
       std::ranges::fill(row, 0);
-      for (std::size_t k = 0; k < run.k; ++k) row[k / step] += x[k] * y[k] * given_.epilogue.alpha;
+      const double factor = given_.epilogue.alpha * scale_of(at);
+      for (std::size_t k = 0; k < run.k; ++k) row[k / step] += x[k] * y[k] * factor;
       const double wanted = sums_.found[at] - rest_[at];
       for (std::size_t i = 0; i < n; ++i) {
         right[i] += row[i] * wanted;

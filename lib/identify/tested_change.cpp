@@ -17,6 +17,7 @@ namespace binade {
 namespace {
 
 constexpr std::size_t searched_dots = 160;  // elements by which the model under a mistake is found
+constexpr std::size_t few_dots = 24, many_models = 1024;
 
 /// Some of these elements, spread evenly.
 std::vector<std::size_t> some_of(const std::vector<std::size_t>& from, std::size_t most) {
@@ -161,6 +162,11 @@ TestedChange tested(const Identification& x, const KernelCase& given, const Chan
   std::vector<std::size_t> some = some_of(eligible, searched_dots);
   KernelCase part = dots_under(given, change, some);
   auto [cores, left, are_distinct] = models_for(x, part, which);
+  // Single dots with scales of blocks are slow.
+  if (part.run.runs.any() && left.size() > many_models) {
+    some = some_of(eligible, few_dots);
+    part = dots_under(given, change, some);
+  }
   std::vector<bool> is_known(given.run.size());
   TestedChange out;
   for (int round = 0; round < most_rounds && !left.empty() && !some.empty(); ++round) {

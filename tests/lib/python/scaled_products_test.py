@@ -304,6 +304,10 @@ class ProductsOfStacks(unittest.TestCase):
             d = binade.gemm(a, b, a_tensor_scale=float(np.float32(0.3) * np.float32(factor)), **given)
             found = binade.validate(a, b, d, a_tensor_scale=float(np.float32(0.3)), **given).to_dict()["as_if"]
             self.assertEqual([x["words"] for x in found][:1], [f"the sum scaled by {factor}"])
+        half = dict(given, a_scale=scale_a[:, :4], b_scale=scale_b[:, :4], transpose_b=True)
+        d = binade.gemm(a[:, :64], b[:, :64], a_tensor_scale=float(np.float32(0.3)), **half)
+        found = binade.validate(a, b, d, a_tensor_scale=float(np.float32(0.3)), **given).to_dict()["as_if"]
+        self.assertIn("k 64", found[0]["words"])
         with self.assertRaisesRegex(ValueError, "element 1 is 35, which has bits beside the 4 of e2m1; give each code a byte"):
             binade.gemm(np.where(np.arange(128) == 1, np.uint8(0x35), a), b, **given)
 
