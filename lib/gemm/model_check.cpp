@@ -231,14 +231,17 @@ void check_runs(const GemmModel& g, const AddedMatrices& added) {
       if (program.order[first] < 0) continue;
       const int mine = program.order[first] / static_cast<int>(run);
       if (of >= 0 && mine != of) {
-        throw Error("GemmModel: products of K " + std::to_string(of) + " and " +
-                    std::to_string(mine) + " in runs of " + std::to_string(run) +
-                    " are multiplied by one scale; let the order of the sum keep runs together" +
-                    (g.sum.promote_every * g.k > static_cast<int>(run)
-                         ? ", and promote every " +
-                               std::to_string(run / static_cast<std::size_t>(g.k)) +
-                               " instructions or fewer"
-                         : std::string()));
+        const std::string both = "GemmModel: products of K in runs " + std::to_string(of) +
+                                 " and " + std::to_string(mine) + " of " + std::to_string(run) +
+                                 " would be multiplied by one scale; ";
+        if (!is_scaled(g.model) && run % static_cast<std::size_t>(g.k) != 0) {
+          throw Error(both + "an instruction adds " + std::to_string(g.k) +
+                      " products: runs of a multiple of that have their scales, --scale-run, and "
+                      "the scales given here have other ones");
+        }
+        throw Error(both + "promote after a number of instructions that divides " +
+                    std::to_string(run / static_cast<std::size_t>(g.k)) +
+                    " (--promote-every), and cut K at multiples of " + std::to_string(run));
       }
       of = mine;
     }

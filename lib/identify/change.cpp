@@ -56,6 +56,10 @@ std::vector<OtherPlace> other_places(std::size_t lines, const char* noun) {
     out.push_back({period == 1 ? fmt::format(": {} i has the first one", noun)
                                : fmt::format(": {} i has that of i mod {}", noun, period),
                    [period](std::size_t i) { return i % period; }});
+    if (lines % (2 * period) == 0) {
+      out.push_back({fmt::format(": {} i has that of i ^ {}", noun, period),
+                     [period](std::size_t i) { return i ^ period; }});
+    }
     if (period == 1) continue;
     out.push_back({fmt::format(": {} i has that of i / {}", noun, period),
                    [period](std::size_t i) { return i / period; }});
@@ -350,7 +354,14 @@ class Changes {
         return run.b_scale[place(j)];
       };
     }
-    if (of_a && of_b && m_ == n_ && !run_.dots) {
+    if (of_a && of_b && run_.runs.any()) {
+      add("B's " + noun + " in the place of A's").a_scale = [&run = run_](std::size_t) {
+        return run.b_scale[0];
+      };
+      add("A's " + noun + " in the place of B's").b_scale = [&run = run_](std::size_t) {
+        return run.a_scale[0];
+      };
+    } else if (of_a && of_b && m_ == n_ && !run_.dots) {
       Change& x = add("the scales of A and B exchanged");
       x.a_scale = [&run = run_](std::size_t i) { return run.b_scale[i]; };
       x.b_scale = [&run = run_](std::size_t j) { return run.a_scale[j]; };

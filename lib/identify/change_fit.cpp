@@ -22,10 +22,19 @@ constexpr std::size_t sample_dots = 512;  // elements of a sample of dots
 
 }  // namespace
 
+NumbersIn::NumbersIn(const Format& f) : f_(f) {
+  constexpr int most_bits = 8;
+  if (f.bits() > most_bits) return;
+  for (std::uint64_t code = 0; code < std::uint64_t{1} << f.bits(); ++code) {
+    table_.push_back(number_in(code, f));
+  }
+}
+
 std::vector<double> numbers_of(const std::vector<std::uint64_t>& codes, const Format& f) {
+  const NumbersIn number(f);
   std::vector<double> out(codes.size());
   parallel_for(codes.size(), 1 << 12, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) out[i] = number_in(codes[i], f);
+    for (std::size_t i = begin; i < end; ++i) out[i] = number(codes[i]);
   });
   return out;
 }

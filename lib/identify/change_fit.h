@@ -15,6 +15,19 @@ namespace binade {
 
 /// The number that an encoding holds, also of an integer format; NaN for a NaN.
 double number_in(std::uint64_t code, const Format& f);
+
+/// The same for many encodings of a format: a table where it is narrow.
+class NumbersIn {
+ public:
+  explicit NumbersIn(const Format& f);
+  double operator()(std::uint64_t code) const {
+    return code < table_.size() ? table_[code] : number_in(code, f_);
+  }
+
+ private:
+  Format f_;
+  std::vector<double> table_;
+};
 std::vector<double> numbers_of(const std::vector<std::uint64_t>& codes, const Format& f);
 
 /// A unit in the last place of a format at x; 1 of an integer format.

@@ -18,9 +18,11 @@
 #include "emulate/instruction_shapes.h"
 #include "emulate/project.h"
 #include "lib/gemm/files.h"
+#include "lib/identify/changed_part.h"
 #include "lib/identify/formulas.h"
 #include "lib/identify/identification.h"
 #include "lib/identify/line_factors.h"
+#include "lib/identify/met_runs.h"
 #include "lib/identify/misplaced.h"
 #include "lib/identify/neighbours.h"
 #include "lib/identify/plausible.h"
@@ -31,6 +33,7 @@
 #include "lib/identify/unordered.h"
 #include "lib/identify/weighed_groups.h"
 #include "lib/number/spread_places.h"
+#include "lib/number/ulp_distance.h"
 
 namespace binade {
 namespace {
@@ -72,6 +75,7 @@ class HypothesisSearch {
       neighbours();
       is_told = (!is_near_all_ && by_formula()) || unordered();
     }
+    if (sums_ && !explained() && !is_told) is_told = uncleared_promotions();
     if (!explained() && !is_told) several_at_once();
     right_lines();
     finish();
@@ -176,6 +180,7 @@ class HypothesisSearch {
     if (rest.empty()) return;
     // What lies within rounding is another order, of which no line is right by itself.
     if (2 * all_far < rest.size()) right_lines_.clear();
+    if (few_ulps_off(base)) return;
     // Where the model is not known, the rest is what numbers say.
     const bool most = 2 * far.size() > elements();
     if ((!most && 2 * rest.size() > elements()) || (!far.empty() && rest.size() > 2 * far.size()))
@@ -199,75 +204,57 @@ class HypothesisSearch {
         base.equal, model);
   }
 
+  /// Tells of a few elements that are next to a model's, where all others are equal.
+  bool few_ulps_off(const TestedChange& base) {
+    constexpr std::uint64_t most_ulps = 2;
+    const Format& f = given_.types.d;
+    if (is_integer(f) || 10 * base.equal < 9 * elements()) return false;
+    std::vector<std::size_t> wrong;
+    std::uint64_t farthest = 0;
+    for (std::size_t at = 0; at < elements(); ++at) {
+      if (base.right[at]) continue;
+      const std::optional<std::uint64_t> off = ulp_distance(base.d[at], given_.run.d[at], f);
+      if (!off || *off > most_ulps) return false;
+      wrong.push_back(at);
+      farthest = std::max(farthest, *off);
+    }
+    if (wrong.empty()) return false;
+    tell(fmt::format(
+             "{} {} ulp from these sums, all others are equal: {}",
+             wrong.size() == 1 ? "1 element is" : fmt::format("{} elements are", wrong.size()),
+             farthest == 1 ? "1" : "1 or 2", region_words(given_.run, wrong)),
+         base.equal, command(base.core, base.model));
+    return true;
+  }
+
   /// A mistake in some of the elements alone.
   bool changed_in(const std::vector<std::size_t>& rest, const TestedChange& base) {
-    if (rest.size() < 8) return false;
-    std::vector<std::size_t> rows, columns;
-    for (const std::size_t i : spread_places(rest.size(), 256)) {
-      rows.push_back(given_.run.row(rest[i]));
-      columns.push_back(given_.run.column(rest[i]));
-    }
-    const KernelCase part = part_of(given_, {}, rows, columns, true);
-    const std::vector<Change> all = changes_in(given_, part, rest);
-    const ChangeFit before = fit_of(part);
-    // What lies within rounding is rounded otherwise.
-    if (2 * before.near > 1) return false;
-    const Change* best = nullptr;
-    ChangeFit best_fit = before;
-    for (const Change& change : all) {
-      const ChangeFit fit = fit_of(part_of(given_, change, rows, columns, true));
-      if (fit.near > best_fit.near + 0.05 ||
-          (fit.near >= best_fit.near && fit.spread < best_fit.spread / 2)) {
-        best = &change;
-        best_fit = fit;
-      }
-    }
-    if (best == nullptr || best_fit.spread > before.spread / 4) return false;
+    const std::optional<PartChange> best = change_of_part(given_, rest, base.model);
+    if (!best) return false;
+    const Change& change = best->change;
     TestedChange found;
-    if (best->has_same_models()) {
-      found = counted_by(given_, *best, base.core, base.model);
+    if (change.has_same_models()) {
+      found = counted_by(given_, change, base.core, base.model);
     } else {
       GemmModel model = base.model;
-      model.epilogue.alpha *= best->alpha;
-      model.epilogue.beta *= best->beta;
-      const bool same_types = !best->as_a && !best->as_b && !best->as_c && !best->as_d;
-      if (same_types) found = counted_by(given_, *best, base.core, model);
+      model.epilogue.alpha *= change.alpha;
+      model.epilogue.beta *= change.beta;
+      const bool same_types = !change.as_a && !change.as_b && !change.as_c && !change.as_d;
+      if (same_types) found = counted_by(given_, change, base.core, model);
     }
     const auto count = [&] {
       if (found.right.empty()) return std::ptrdiff_t{0};
       return std::ranges::count_if(rest, [&](std::size_t at) { return bool{found.right[at]}; });
     };
     if (2 * count() < static_cast<std::ptrdiff_t>(rest.size()) && in_time()) {
-      found = tested(x_, given_, *best, rest);
+      found = tested(x_, given_, change, rest);
     }
     const auto equal = static_cast<std::size_t>(count());
     // A mistake of some elements means something where the others are right.
-    if (!is_most(equal, rest.size()) || 2 * (base.equal + equal) < elements()) return false;
-    tell(fmt::format("{}, {} ({} of these {} elements are equal so)", best->words,
-                     place_words(rest, base, *best), equal, rest.size()),
-         base.equal + equal, command(base.core, base.model));
+    if (!is_cause_of(equal, rest.size()) || 2 * (base.equal + equal) < elements()) return false;
+    tell(part_words(given_, rest, base.d, change, equal), base.equal + equal,
+         command(base.core, base.model));
     return true;
-  }
-
-  /// Whether a mistake makes so many of those equal that are wrong without it that it is their
-  /// cause: half of two lines, or of two groups, is equal by chance.
-  static bool is_most(std::size_t equal, std::size_t wrong) { return 3 * equal >= 2 * wrong; }
-
-  /// Where the elements lie that a model gets wrong and a change makes right: by the sign of its
-  /// sums, or by rows and columns.
-  std::string place_words(const std::vector<std::size_t>& wrong, const TestedChange& base,
-                          const Change& change) const {
-    std::size_t negative = 0;
-    for (std::size_t at = 0; at < elements(); ++at) {
-      negative += number_in(base.d[at], given_.types.d) < 0 ? 1U : 0U;
-    }
-    const bool all = std::ranges::all_of(
-        wrong, [&](std::size_t at) { return number_in(base.d[at], given_.types.d) < 0; });
-    if (all && 20 * wrong.size() > 19 * negative) {
-      const bool is_slope = change.alpha > 0 && change.alpha < 1;
-      return std::string("where the sum is below 0") + (is_slope ? ", as by a LeakyReLU" : "");
-    }
-    return "in " + region_words(given_.run, wrong);
   }
 
   /// The lines that are right, where nothing is known of the others.
@@ -438,8 +425,8 @@ class HypothesisSearch {
     }
     if (found.right.empty()) return;
     const bool near = 3 * one.fit.near >= 2 && one.fit.near > before.near + 0.05;
-    const bool is_cause =
-        near || is_most(found.equal - std::min(found.equal, base_equal_), elements() - base_equal_);
+    const bool is_cause = near || is_cause_of(found.equal - std::min(found.equal, base_equal_),
+                                              elements() - base_equal_);
     if (!is_more(found.equal) || !is_cause) return;
     std::string words = best->words;
     for (std::size_t i = 0; i < same.size(); ++i) {
@@ -501,6 +488,13 @@ class HypothesisSearch {
   /// Sums behind a formula whose bits are not known.
   bool by_formula() {
     std::string words = formula_words(given_, *sums_);
+    if (words.empty()) return false;
+    out_.told.push_back({std::move(words)});
+    return true;
+  }
+
+  bool uncleared_promotions() {
+    std::string words = uncleared_promotion(given_);
     if (words.empty()) return false;
     out_.told.push_back({std::move(words)});
     return true;

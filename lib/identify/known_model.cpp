@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "emulate/gemm.h"
+#include "lib/gemm/gemm.h"
 #include "lib/identify/change_fit.h"
+#include "lib/identify/changed_part.h"
 #include "lib/identify/evaluator.h"
+#include "lib/identify/met_runs.h"
+#include "lib/identify/misplaced.h"
 #include "lib/identify/plausible.h"
 #include "lib/identify/search.h"
 #include "lib/number/spread_places.h"
@@ -53,6 +58,36 @@ std::size_t count_equal(const KernelCase& whole, const GemmModel& g) {
   return static_cast<std::size_t>(std::ranges::count(equal, 1));
 }
 
+/// What is wrong with some of the elements alone, where the model gives the others.
+std::optional<KnownModelHint> hint_of_part(const KernelCase& given, const GemmModel& model) {
+  constexpr std::size_t least_wrong = 8;
+  constexpr double most_work = 1 << 30;
+  const KernelRun& run = given.run;
+  const std::size_t all = run.size();
+  if (static_cast<double>(all) * static_cast<double>(run.k) > most_work) return std::nullopt;
+  const std::vector<std::uint64_t> d = gemm(model, operands_of(run));
+  const auto is_right = [&](const std::vector<std::uint64_t>& by, std::size_t at) {
+    return is_same_result(by[at], run.d[at], model.epilogue.out, any_nan_fits(model));
+  };
+  std::vector<std::size_t> wrong;
+  for (std::size_t at = 0; at < all; ++at) {
+    if (!is_right(d, at)) wrong.push_back(at);
+  }
+  if (wrong.size() < least_wrong || 3 * wrong.size() > 2 * all) return std::nullopt;
+  const std::size_t right = all - wrong.size();
+  if (MisplacedBits found = misplaced(given, wrong, d); !found.words.empty()) {
+    return KnownModelHint{std::move(found.words), right + found.elements, all};
+  }
+  const std::optional<PartChange> best = change_of_part(given, wrong, model);
+  if (!best || !is_known_under(model, best->change)) return std::nullopt;
+  const std::vector<std::uint64_t> under =
+      gemm(model_under(model, best->change), operands_of(changed(given, best->change).run));
+  const auto equal = static_cast<std::size_t>(
+      std::ranges::count_if(wrong, [&](std::size_t at) { return is_right(under, at); }));
+  if (!is_cause_of(equal, wrong.size())) return std::nullopt;
+  return KnownModelHint{part_words(given, wrong, d, best->change, equal), right + equal, all};
+}
+
 }  // namespace
 
 std::vector<KnownModelHint> known_model_hints(const KernelCase& given, const GemmModel& model) {
@@ -79,7 +114,15 @@ std::vector<KnownModelHint> known_model_hints(const KernelCase& given, const Gem
   }
   std::ranges::stable_sort(out, std::greater<>{}, &KnownModelHint::equal);
   // What makes every element equal leaves nothing to the others.
-  if (!out.empty() && out[0].equal == tried) out.resize(1);
+  if (!out.empty() && out[0].equal == tried) {
+    out.resize(1);
+    return out;
+  }
+  if (auto of_part = hint_of_part(given, model)) {
+    out.insert(out.begin(), std::move(*of_part));
+  } else if (std::string words = uncleared_promotion(given); !words.empty()) {
+    out.push_back({std::move(words), 0, 0});
+  }
   if (out.size() > most_hints) out.resize(most_hints);
   return out;
 }

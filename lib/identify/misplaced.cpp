@@ -348,8 +348,8 @@ MisplacedBits copied(const KernelRun& run, std::span<const std::size_t> elements
 /// Rows of a model in the place of others, as a whole: bits of few values repeat within them.
 MisplacedBits other_rows(const KernelRun& run, std::span<const std::size_t> elements,
                          const std::vector<std::uint64_t>& emulated) {
-  constexpr std::size_t least_columns = 8, most_told = 4;
-  if (run.dots || run.n < least_columns) return {};
+  constexpr std::size_t least_length = 8, most_words_told = 4;
+  if (run.dots || run.n < least_length) return {};
   std::vector<std::size_t> rows;
   for (const std::size_t at : elements) {
     if (rows.empty() || rows.back() != run.row(at)) rows.push_back(run.row(at));
@@ -367,8 +367,8 @@ MisplacedBits other_rows(const KernelRun& run, std::span<const std::size_t> elem
     words.push_back(fmt::format("row {} holds that of row {}", row, from));
   }
   if (words.empty()) return {};
-  const bool are_more = words.size() > most_told;
-  if (are_more) words.resize(most_told);
+  const bool are_more = words.size() > most_words_told;
+  if (are_more) words.resize(most_words_told);
   return {fmt::format("rows in the place of others: {}{}", fmt::join(words, ", "),
                       are_more ? ", …" : ""),
           elements.size()};

@@ -213,7 +213,7 @@ std::vector<Move> swizzled_twice(const MemoryLayout& of) {
 class FarElements {
  public:
   FarElements(const KernelCase& given, std::span<const std::size_t> elements)
-      : given_(given), run_(given.run) {
+      : given_(given), run_(given.run), in_a_(given.types.a), in_b_(given.types.b) {
     constexpr std::size_t sampled = 512, kept = 16;
     for (const std::size_t at : some_elements(run_, elements, sampled)) {
       // An element without a sum would be near to all moves that read nothing but zeros.
@@ -242,15 +242,15 @@ class FarElements {
     const KernelTypes& t = given_.types;
     const std::size_t i = run_.row(at), j = run_.column(at);
     const auto number = [](const std::vector<std::uint64_t>& codes, std::size_t place,
-                           const Format& f) {
-      return place == nowhere ? 0 : number_in(codes[place], f);
-    };
-    double sum = 0, size = 0;
+                           const NumbersIn& in) { return place == nowhere ? 0 : in(codes[place]); };
+    double sum = 0, size = 0, of_a = 1, of_b = 1;
     for (std::size_t k = 0; k < run_.k; ++k) {
-      const double a =
-          run_factor(run_, false, i, k) * number(run_.a, x.a ? x.a(i, k) : i * run_.k + k, t.a);
-      const double b =
-          run_factor(run_, true, j, k) * number(run_.b, x.b ? x.b(j, k) : j * run_.k + k, t.b);
+      if (run_.runs.any() && k % run_.runs.length == 0) {
+        of_a = run_factor(run_, false, i, k);
+        of_b = run_factor(run_, true, j, k);
+      }
+      const double a = of_a * number(run_.a, x.a ? x.a(i, k) : i * run_.k + k, in_a_);
+      const double b = of_b * number(run_.b, x.b ? x.b(j, k) : j * run_.k + k, in_b_);
       sum += a * b;
       size += std::abs(a * b);
     }
@@ -269,6 +269,7 @@ class FarElements {
 
   const KernelCase& given_;
   const KernelRun& run_;
+  NumbersIn in_a_, in_b_;
   std::vector<std::size_t> far_;
 };
 

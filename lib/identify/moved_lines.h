@@ -9,8 +9,9 @@
 
 namespace binade {
 
-/// Returns a change for the rows, and one for the columns, if most of them are found and some of
-/// them at another place; none for dots.
+/// Returns changes for the rows, and for the columns, if most of them are found and some of them at
+/// another place: as a whole, or of operands with scales without these, or these alone. None for
+/// dots.
 std::vector<Change> moved_lines(const KernelCase& given);
 
 }  // namespace binade

@@ -9,6 +9,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "emulate/gemm.h"
@@ -28,6 +31,12 @@ struct NamedFactor {
   double value = 1;
 };
 
+/// What stacks multiply or divide by: the largest numbers of formats, and their products.
+constexpr std::pair<const char*, double> stack_factors[]{
+    {"240", 240.0},         {"1/240", 1 / 240.0},   {"448", 448.0},     {"1/448", 1 / 448.0},
+    {"28/15", 448 / 240.0}, {"15/28", 240 / 448.0}, {"1536", 1536.0},   {"1/1536", 1 / 1536.0},
+    {"2688", 2688.0},       {"1/2688", 1 / 2688.0}, {"57344", 57344.0}, {"1/57344", 1 / 57344.0}};
+
 /// Returns the factors within `error` of x that people choose: a power of two, or else a whole
 /// number or its inverse or a root of these, and a short decimal number; if there are none, x.
 std::vector<NamedFactor> factors_near(double x, double error) {
@@ -37,6 +46,9 @@ std::vector<NamedFactor> factors_near(double x, double error) {
   const auto fits = [&](double wanted) { return std::abs(size / wanted - 1) <= error; };
   const auto add = [&](const std::string& words, double wanted) {
     out.push_back({sign + words, std::copysign(wanted, x)});
+  };
+  const auto add_new = [&](const std::string& words, double wanted) {
+    if (std::ranges::find(out, sign + words, &NamedFactor::words) == out.end()) add(words, wanted);
   };
   const int e = static_cast<int>(std::lround(std::log2(size)));
   if (const double power = std::ldexp(1.0, e); fits(power)) {
@@ -61,12 +73,23 @@ std::vector<NamedFactor> factors_near(double x, double error) {
     if (out.empty() || out[0].words != sign + text) add(text, std::stod(text));
     break;
   }
-  // What stacks multiply scales by, the tensor's among them.
-  for (const int constant : {1536, 2688, 57344}) {
-    if (fits(constant)) add(fmt::format("{}", constant), constant);
-    if (fits(1.0 / constant)) add(fmt::format("1/{}", constant), 1.0 / constant);
+  for (int q = 2; q <= 32 && out.empty(); ++q) {
+    const int p = static_cast<int>(std::lround(size * q));
+    if (std::gcd(p, q) != 1 || 8.0 * p * q * error >= 1 || !fits(static_cast<double>(p) / q))
+      continue;
+    add(fmt::format("{}/{}", p, q), static_cast<double>(p) / q);
+  }
+  for (const auto& [text, constant] : stack_factors) {
+    if (100 * error < 1 && fits(constant)) add_new(text, constant);
   }
   if (out.empty()) out.push_back({fmt::format("about {:.9g}", x), x});
+  // The shortest decimal number may be meant, though others lie as near: bits decide.
+  for (int digits = 1; digits <= 4; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", size, digits);
+    if (!fits(std::stod(text))) continue;
+    add_new(text, std::stod(text));
+    break;
+  }
   return out;
 }
 
@@ -189,11 +212,12 @@ class Weights {
     Factors out;
     for (std::size_t at = 0; at < rest_.size(); ++at) {
       if (!is_used(at) || !std::isfinite(products[at])) continue;
-      const double c = addend(at);
-      const double product = products[at];
       // Where terms cancel, errors of rounding are large beside the sum.
-      if (!with_c && std::abs(product) < sums_.size[at] / 64) continue;
-      const double wanted = sums_.found[at] - (rest_[at] - c);
+      if (!with_c && std::abs(products[at]) < sums_.size[at] / 64) continue;
+      // Errors grow with the sum of magnitudes.
+      const double by = 1 / std::max(sums_.size[at], std::numeric_limits<double>::min());
+      const double c = by * addend(at), product = by * products[at];
+      const double wanted = by * (sums_.found[at] - rest_[at]) + c;
       matrix[0] += product * product;
       matrix[2] += c * product;
       matrix[3] += c * c;
@@ -277,6 +301,13 @@ class Weights {
       if (std::abs(factor) <= error) return std::vector<NamedFactor>{{"left out", 0}};
       std::vector<NamedFactor> out =
           factors_near(factor, 0x1p-20 + spread_error / std::abs(factor));
+      // Sums of FP8 that are promoted are cut at 13 bits, and mostly toward zero.
+      if (part_.run.runs.any() && part_.types.a.bits() <= 8) {
+        for (NamedFactor& one : factors_near(factor, 0x1p-13 + spread_error / std::abs(factor))) {
+          const bool is_known = std::ranges::find(out, one.words, &NamedFactor::words) != out.end();
+          if (!is_known && !one.words.starts_with("about")) out.push_back(std::move(one));
+        }
+      }
       for (NamedFactor& one : out) one.words = "scaled by " + one.words;
       return out;
     };
@@ -286,7 +317,8 @@ class Weights {
     for (const NamedFactor& of_sum : factors_of_one(factors[0], found.of_sums)) {
       Change change;
       if (of_sum.value != 1 && of_sum.value != 0 && !given_.run.a_scale.empty()) {
-        change.a_scale = [&all = given_.run.a_scale, by = of_sum.value](std::size_t line) {
+        change.a_scale = [&all = given_.run.a_scale,
+                          by = static_cast<float>(of_sum.value)](std::size_t line) {
           const double scale = std::bit_cast<float>(static_cast<std::uint32_t>(all[line]));
           return std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(scale * by))};
         };
@@ -309,7 +341,28 @@ class Weights {
         change.beta /= given_.epilogue.beta;
       }
       out.push_back(std::move(change));
+      // A factor of scales of blocks is rounded with these.
+      if (of_addend.value != 1 || !given_.run.a_scale.empty() || of_sum.value == 0) continue;
+      for (const bool of_a : {true, false}) {
+        const std::vector<double> alike(given_.run.runs.count(given_.run.k), of_sum.value);
+        if ((of_a ? given_.run.runs.a : given_.run.runs.b).empty()) continue;
+        out.push_back(
+            runs_scaled(of_a, alike,
+                        fmt::format("{} scales of blocks {}", of_a ? "A's" : "B's", of_sum.words)));
+      }
     }
+    return out;
+  }
+
+  /// The scales of A or of B times a factor for each run of K.
+  Change runs_scaled(bool of_a, const std::vector<double>& factors, std::string words) const {
+    Change out{.words = std::move(words)};
+    (of_a ? out.a_runs : out.b_runs) = [&all = of_a ? given_.run.runs.a : given_.run.runs.b,
+                                        factors](std::size_t line, std::size_t run) {
+      const double scale = std::bit_cast<float>(all[line * factors.size() + run]);
+      const auto by = static_cast<float>(factors[run]);  // as kernels have it
+      return std::bit_cast<std::uint32_t>(static_cast<float>(scale * by));
+    };
     return out;
   }
 
@@ -320,28 +373,38 @@ class Weights {
     if (x.weights.empty() || x.left > x.before / 4 || x.left > x.size / 64) return {};
     const double error =
         0x1p-16 + 8 * std::sqrt(x.left / x.size) * std::sqrt(static_cast<double>(runs));
+    const double of_mean = 0x1p-16 + error / std::sqrt(static_cast<double>(rest_.size()));
+    std::vector<Change> out;
+    // Sums that are cut are smaller, by which a weight may be off more than their mean is.
+    for (const double of_name : {error, of_mean}) {
+      std::optional<Change> change = scaled_by(x.weights, error, of_name);
+      if (change && (out.empty() || out[0].words != change->words)) out.push_back(*change);
+    }
+    return out;
+  }
+
+  /// Runs whose weights are further from 1 than `error`, by factors within `of_name` of them.
+  std::optional<Change> scaled_by(const std::vector<double>& weights, double error,
+                                  double of_name) const {
+    constexpr std::size_t most_scaled = 4;
+    const std::size_t length = part_.run.runs.length, runs = weights.size();
     std::vector<double> factors;
     std::vector<std::string> words;
     for (std::size_t i = 0; i < runs; ++i) {
-      const double weight = x.weights[i];
+      const double weight = weights[i];
       factors.push_back(1);
       if (std::abs(weight - 1) <= error) continue;
-      if (!(std::abs(weight) > error)) return {};  // it is left out
-      const NamedFactor factor = factors_near(weight, error / std::abs(weight))[0];
+      if (!(std::abs(weight) > error)) return std::nullopt;  // it is left out
+      const NamedFactor factor = factors_near(weight, of_name / std::abs(weight))[0];
       factors.back() = factor.value;
       words.push_back(fmt::format("those of k {}..{} scaled by {}", i * length,
                                   std::min((i + 1) * length, part_.run.k) - 1, factor.words));
     }
-    constexpr std::size_t most_told = 4;
-    if (words.empty() || words.size() > most_told) return {};
-    Change out{.words = fmt::format("scales of blocks: {}", fmt::join(words, ", "))};
-    const bool of_a = !given_.run.runs.a.empty();
-    (of_a ? out.a_runs : out.b_runs) = [&all = of_a ? given_.run.runs.a : given_.run.runs.b, runs,
-                                        factors](std::size_t line, std::size_t run) {
-      const double scale = std::bit_cast<float>(all[line * runs + run]);
-      return std::bit_cast<std::uint32_t>(static_cast<float>(scale * factors[run]));
-    };
-    return {out};
+    // One factor of all of them is the sum's.
+    const bool is_one = std::ranges::all_of(factors, [&](double f) { return f == factors[0]; });
+    if (words.empty() || words.size() > most_scaled || is_one) return std::nullopt;
+    return runs_scaled(!given_.run.runs.a.empty(), factors,
+                       fmt::format("scales of blocks: {}", fmt::join(words, ", ")));
   }
 
   /// Weights of runs of K, and squares: of what they leave, of the errors without them, of D.
@@ -357,32 +420,34 @@ class Weights {
     std::vector<double> matrix(n * n), right(n), row(n);
     double before = 0, size = 0;
     std::vector<std::vector<double>> rows;
+    std::vector<double> results;
     for (std::size_t at = 0; at < run.size(); ++at) {
       if (!is_used(at)) continue;
       const double* x = a.data() + run.row(at) * run.k;
       const double* y = b.data() + run.column(at) * run.k;
       std::ranges::fill(row, 0);
-      const double factor = given_.epilogue.alpha * scale_of(at);
+      // Errors grow with the sum of magnitudes.
+      const double by = 1 / std::max(sums_.size[at], std::numeric_limits<double>::min());
+      const double factor = given_.epilogue.alpha * scale_of(at) * by;
       for (std::size_t k = 0; k < run.k; ++k) row[k / step] += x[k] * y[k] * factor;
-      const double wanted = sums_.found[at] - rest_[at];
+      const double wanted = (sums_.found[at] - rest_[at]) * by;
       for (std::size_t i = 0; i < n; ++i) {
         right[i] += row[i] * wanted;
         for (std::size_t j = 0; j <= i; ++j) matrix[i * n + j] += row[i] * row[j];
       }
-      before += (sums_.found[at] - sums_.exact[at]) * (sums_.found[at] - sums_.exact[at]);
+      const double error = (sums_.found[at] - sums_.exact[at]) * by;
+      before += error * error;
       size += wanted * wanted;
       rows.push_back(row);
+      results.push_back(wanted);
     }
     std::vector<double> weights = least_squares(matrix, right);
     if (weights.empty() || size == 0) return {};
     double left = 0;
-    std::size_t index = 0;
-    for (std::size_t at = 0; at < run.size(); ++at) {
-      if (!is_used(at)) continue;
-      double x = sums_.found[at] - rest_[at];
-      for (std::size_t i = 0; i < n; ++i) x -= weights[i] * rows[index][i];
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      double x = results[at];
+      for (std::size_t i = 0; i < n; ++i) x -= weights[i] * rows[at][i];
       left += x * x;
-      ++index;
     }
     return {std::move(weights), left, before, size};
   }

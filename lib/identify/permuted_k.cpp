@@ -11,6 +11,7 @@
 
 #include "lib/identify/change_fit.h"
 #include "lib/identify/part_weights.h"
+#include "lib/identify/run_scales.h"
 
 namespace binade {
 namespace {
@@ -36,9 +37,8 @@ std::vector<double> weights_of(const KernelCase& part, std::size_t period) {
   const KernelRun& run = part.run;
   const std::size_t n = period * period;
   const NearSums sums = near_sums(part);
-  std::vector<double> a, b, matrix(n * n), right(n), pairs(n);
-  for (const std::uint64_t code : run.a) a.push_back(number_in(code, part.types.a));
-  for (const std::uint64_t code : run.b) b.push_back(number_in(code, part.types.b));
+  const std::vector<double> a = scaled_numbers(part, false), b = scaled_numbers(part, true);
+  std::vector<double> matrix(n * n), right(n), pairs(n);
   for (std::size_t at = 0; at < run.size(); ++at) {
     const double* const row = a.data() + run.row(at) * run.k;
     const double* const column = b.data() + run.column(at) * run.k;
@@ -66,7 +66,9 @@ std::vector<double> weights_of(const KernelCase& part, std::size_t period) {
 std::vector<Change> permuted_k(const KernelCase& given) {
   const KernelCase part = sample_of(given, {});
   for (const std::size_t period : {4, 8, 16}) {
-    if (given.run.k % period != 0 || 2 * period * period > part.run.size()) continue;
+    if (given.run.k % period != 0 || given.run.runs.length % period != 0 ||
+        2 * period * period > part.run.size())
+      continue;
     const std::vector<double> weights = weights_of(part, period);
     if (weights.empty()) continue;
     const std::vector<std::size_t> met = met_in(weights, period);

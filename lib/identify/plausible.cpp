@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/identify/met_runs.h"
 #include "lib/identify/moved_data.h"
 #include "lib/identify/moved_lines.h"
 #include "lib/identify/part_weights.h"
@@ -30,15 +31,14 @@ bool is_better(const ChangeFit& fit, const ChangeFit& before) {
          fit.near > before.near + 0.1;
 }
 
-/// Distances that differ little are the same; then the share of equal elements decides.
+}  // namespace
+
 bool is_nearer_fit(const ChangeFit& x, const ChangeFit& y) {
   const auto size = [](const ChangeFit& of) { return std::lround(std::log2(of.spread + 0x1p-80)); };
   if (std::abs(x.near - y.near) > 0.05) return x.near > y.near;
   if (size(x) != size(y)) return size(x) < size(y);
   return x.equal > y.equal;
 }
-
-}  // namespace
 
 std::vector<Change> changes_in(const KernelCase& given, const KernelCase& part,
                                std::span<const std::size_t> elements) {
@@ -48,12 +48,13 @@ std::vector<Change> changes_in(const KernelCase& given, const KernelCase& part,
   };
   const bool of_all = elements.empty();
   const bool has_runs = given.run.runs.any();
-  if (of_all) add(moved_lines(given));
+  add(moved_lines(given));
   add(weighed_changes(given, of_all ? given : part));
-  if (of_all && !has_runs) add(permuted_k(given));
+  if (of_all) add(permuted_k(given));
   if (!has_runs) add(stale_tiles(given, part));
   add(moved_data(given, elements));
   add(uncleared(given, elements));
+  if (of_all) add(met_runs(given));
   if (!has_runs) return out;
   add(stale_runs(given));
   std::erase_if(out, [&](const Change& x) { return !keeps_runs(x, given.run.runs.length); });
@@ -79,7 +80,8 @@ PlausibleChanges plausible_changes(const KernelCase& given, bool has_models) {
         out.nearest, [&](const PlausibleChange& x) { return is_same_fit(fits[i], x.fit); });
     if (same == out.nearest.end()) {
       out.nearest.push_back({std::move(all[i]), fits[i]});
-    } else if (same->change.words != all[i].words) {
+    } else if (same->change.words != all[i].words &&
+               std::ranges::find(same->same, all[i].words, &Change::words) == same->same.end()) {
       same->same.push_back(std::move(all[i]));
     }
   }

@@ -25,6 +25,10 @@ struct PlausibleChanges {
   std::vector<PlausibleChange> nearest = {};  ///< the nearest first
 };
 
+/// Whether a change brings D nearer than another one. Distances that differ little are the same;
+/// then the share of equal elements decides.
+bool is_nearer_fit(const ChangeFit& x, const ChangeFit& y);
+
 /// Returns the changes that bring a case nearer; they refer to its arrays. `has_models` says
 /// whether any model takes the types of the case as it is.
 PlausibleChanges plausible_changes(const KernelCase& given, bool has_models = true);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -20,15 +22,32 @@ namespace {
 
 double number_of_scale(std::uint32_t scale) { return std::bit_cast<float>(scale); }
 
-/// The scales of a matrix as they are: `lines` times `runs`.
+/// The scales of a matrix as they are: `lines` times `runs`. A line is one of the matrix, or a
+/// block of `block` ones that have the same scales.
 struct OwnScales {
   const std::vector<std::uint32_t>* scales;
-  std::size_t lines, runs;
+  std::size_t lines, runs, block = 1;
 
   std::uint32_t operator()(std::size_t line, std::size_t run) const {
-    return (*scales)[line * runs + run];
+    return (*scales)[line * block * runs + run];
   }
 };
+
+/// The same by the longest blocks of lines, if the scales are those of blocks.
+std::optional<OwnScales> in_blocks(const OwnScales& own) {
+  for (std::size_t block = 256; block >= 2; block /= 2) {
+    if (2 * block > own.lines + block - 1) continue;
+    bool is_same = true;
+    for (std::size_t line = 0; line < own.lines && is_same; ++line) {
+      const auto of = [&](std::size_t at) {
+        return std::span(*own.scales).subspan(at * own.runs, own.runs);
+      };
+      is_same = std::ranges::equal(of(line), of(line / block * block));
+    }
+    if (is_same) return OwnScales{own.scales, (own.lines + block - 1) / block, own.runs, block};
+  }
+  return std::nullopt;
+}
 
 using Map = std::function<std::uint32_t(std::size_t line, std::size_t run)>;
 
@@ -141,6 +160,8 @@ void add_shifts(std::vector<ScaleMistake>& to, std::size_t runs) {
     }
   }
   if (runs < 2) return;
+  add("those of run i / 2 in run i", [](std::size_t run) { return run / 2; });
+  add("those of run 2 i in run i", [](std::size_t run) { return 2 * run; });
   for (const bool last : {false, true}) {
     add(fmt::format("those of the {} of each two runs of K in both", last ? "second" : "first"),
         [last](std::size_t run) { return run / 2 * 2 + (last ? 1 : 0); });
@@ -218,8 +239,16 @@ std::vector<ScaleMistake> mistakes_of(std::size_t lines, std::size_t runs) {
 std::vector<double> scaled_numbers(const KernelCase& x, bool of_b) {
   const KernelRun& run = x.run;
   std::vector<double> out = numbers_of(of_b ? run.b : run.a, of_b ? x.types.b : x.types.a);
-  for (std::size_t at = 0; at < out.size() && run.runs.any(); ++at) {
-    out[at] *= run_factor(run, of_b, at / run.k, at % run.k);
+  const std::vector<std::uint32_t>& scales = of_b ? run.runs.b : run.runs.a;
+  for (std::size_t first = 0, line = 0; first < out.size() && !scales.empty();
+       first += run.k, ++line) {
+    const std::uint32_t* of_line = run.runs.of_line(scales, line, run.k);
+    for (std::size_t k = 0; k < run.k; ++of_line) {
+      const double scale = number_of_scale(*of_line);
+      for (const std::size_t end = std::min(k + run.runs.length, run.k); k < end; ++k) {
+        out[first + k] *= scale;
+      }
+    }
   }
   return out;
 }
@@ -243,18 +272,35 @@ std::vector<Change> run_scale_changes(const KernelCase& x) {
   const auto words_of = [](const char* whose, const ScaleMistake& one, const char* noun) {
     return fmt::format("{} scales of blocks {}", whose, fmt::format(fmt::runtime(one.words), noun));
   };
-  if (!run.runs.a.empty()) {
-    for (const ScaleMistake& one : all_mistakes_of(a)) {
-      out.push_back({.words = words_of("A's", one, "row")});
-      out.back().a_runs = one.of(a);
+  const auto add_of = [&](const char* whose, OwnScales own, const char* noun, auto runs_of) {
+    if (own.scales->empty()) return;
+    for (const ScaleMistake& one : all_mistakes_of(own)) {
+      out.push_back({.words = words_of(whose, one, noun)});
+      out.back().*runs_of = one.of(own);
     }
-  }
-  if (!run.runs.b.empty()) {
-    for (const ScaleMistake& one : all_mistakes_of(b)) {
-      out.push_back({.words = words_of("B's", one, "column")});
-      out.back().b_runs = one.of(b);
+    const std::optional<OwnScales> blocks = in_blocks(own);
+    if (!blocks) return;
+    std::vector<ScaleMistake> of_blocks;
+    add_lines(of_blocks, blocks->lines);
+    if (runs > 1) add_layouts(of_blocks);
+    for (const std::size_t part : {2, 4}) {
+      const std::size_t length = blocks->block / part;
+      if (length == 0) continue;
+      out.push_back({.words = fmt::format("{} scales of blocks of {} {}s indexed by {} / {}", whose,
+                                          blocks->block, noun, noun, length)});
+      out.back().*runs_of = [blocks = *blocks, length](std::size_t line, std::size_t at) {
+        return blocks(std::min(line / length, blocks.lines - 1), at);
+      };
     }
-  }
+    const std::string block_noun = fmt::format("block of {} {}s", blocks->block, noun);
+    for (const ScaleMistake& one : of_blocks) {
+      out.push_back({.words = words_of(whose, one, block_noun.c_str())});
+      out.back().*runs_of = [map = one.of(*blocks), by = blocks->block](
+                                std::size_t line, std::size_t at) { return map(line / by, at); };
+    }
+  };
+  add_of("A's", a, "row", &Change::a_runs);
+  add_of("B's", b, "column", &Change::b_runs);
   if (run.runs.a.empty() || run.runs.b.empty()) {
     if (run.runs.any()) add_joined(out, run);
     return out;

@@ -35,9 +35,17 @@ class KeptScales {
   template <class Changed>
   void keep_changed(const SuspectedScales& x, const StoredScales& stored, const ScaleChange& change,
                     const Changed& changed) const {
+    bool is_freed = false;
     const auto add = [&](std::size_t i, ScaleAgreement& scales) {
       ++scales.of;
-      if (held_scale(changed(i), stored.held) == stored.codes[i]) {
+      const bool is_same = held_scale(changed(i), stored.held) == stored.codes[i];
+      if (!is_same && stored.is_free(i)) {
+        is_freed = true;
+        ++scales.equal;
+        ++scales.zeros;
+        return true;
+      }
+      if (is_same) {
         ++scales.equal;
         scales.zeros += stored.codes[i] == 0 ? 1 : 0;
         return true;
@@ -55,6 +63,7 @@ class KeptScales {
     out.scales = {};
     out.unequal.resize(stored.codes.size());
     for (std::size_t i = 0; i < stored.codes.size(); ++i) out.unequal[i] = !add(i, out.scales);
+    out.is_freed = is_freed;
     if (out.speaks() >= 0.5) out_->push_back(std::move(out));
   }
 

@@ -160,13 +160,16 @@ std::string amax_words(const ReadingWork& work, const ScaleRule& rule, TensorSca
                        std::uint32_t stored) {
   const BlockFormat& format = work.format();
   const TensorScale own = tensor_scale(rule, format, work.amax(rule));
+  if (part_of(own, part) != stored && is_scale_of_amax(rule, format, part, own.amax, stored)) {
+    return "the tensor's, by another way of dividing, an ulp from the rule's";
+  }
   for (const Format& narrow : {bfloat16, binary16}) {
     if (block_steps::held(narrow, part_of(own, part)) == stored) {
       return fmt::format("perhaps as the tensor's scale is rounded to {}", format_name(narrow));
     }
   }
   const auto is = [&](std::uint32_t amax) {
-    return part_of(tensor_scale(rule, format, amax), part) == stored;
+    return is_scale_of_amax(rule, format, part, amax, stored);
   };
   return amax_found(work, rule, {scale_of_part(rule, format, part, stored).amax, is}).words;
 }

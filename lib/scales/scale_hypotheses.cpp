@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "lib/scales/tensor_scales.h"
 #include "lib/scales/told_of_nearest.h"
 #include "lib/scales/unwritten.h"
+#include "lib/scales/zero_blocks.h"
 #include "lib/text/paragraph.h"
 #include "lib/text/spelling.h"
 
@@ -44,11 +46,13 @@ bool explains_rest(const std::vector<bool>& left, const std::vector<bool>& unequ
   return 2 * still <= of;
 }
 
-/// Whether another rounding makes some of few unequal codes equal, as it does where numbers were
-/// slightly other ones: where nearly all are equal without it, it is told only if all are with it.
+/// Whether another rounding, or small numbers that are flushed, makes some of few unequal codes
+/// equal, as it does where numbers were slightly other ones: where nearly all are equal without it,
+/// it is told only if all are with it.
 bool is_chance_of_rounding(const SuspectedCodes& x, std::uint64_t equal_without) {
   const bool rounds = x.away || x.between || x.to.attributes.rounding != Rounding::ties_to_even;
-  return rounds && !x.elements.is_whole() && 20 * equal_without >= 19 * x.elements.of;
+  const bool flushes = x.subnormals != Subnormals::kept || x.to.attributes.flush_results;
+  return (rounds || flushes) && !x.elements.is_whole() && 20 * equal_without >= 19 * x.elements.of;
 }
 
 /// Puts first the plainest of those that leave less than four times as much unequal as the best, or
@@ -212,6 +216,13 @@ std::string names_of_same(std::span<const SuspectedScales> all, const SuspectedS
   return listed(out) + (are_more ? " …" : "");
 }
 
+/// Whether scales are of amaxes that come near to many others.
+bool is_of_other_numbers(const SuspectedScales& x) {
+  constexpr std::array<std::string_view, 3> kinds{"amax_of_several", "amaxes_positive",
+                                                  "numbers_positive"};
+  return std::ranges::find(kinds, x.kind) != kinds.end();
+}
+
 }  // namespace
 
 std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
@@ -230,10 +241,16 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   }
   // Numbers that something gives are plainer than factors that are measured.
   std::ranges::stable_partition(scales, [](const SuspectedScales& x) { return !x.is_measured; });
+  // So are scales under that of the tensor as it is stored.
+  std::ranges::stable_partition(scales, [&](const SuspectedScales& x) {
+    return !given.tensor || x.tensor.is_near_stored ||
+           part_that_is(x.tensor.scale, *given.tensor).has_value();
+  });
   keep_best(scales, 12,
             [&](const SuspectedScales& x) { return x.speaks() + evidence[x.reading].codes; });
   std::uint64_t codes_equal = 0;
   tell_nans(given, finding);
+  tell_zero_blocks(given, finding);
   tell_constant(given, finding);
   tell_unwritten_scales(given, finding);
   for (const ScaleRuleFit& fit : finding.nearest) {
@@ -275,8 +292,11 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
         given.tensor && !x.is_measured && part_that_is(x.tensor.scale, *given.tensor).has_value();
     if (is_narrow && !is_stored && x.scales.equal < base + few) continue;
     const ReadingWork work(given, finding.readings[x.reading], NumbersTaken::as_given);
+    // An amax of other numbers gives all scales but those that something else changed.
+    if (is_of_other_numbers(x) && 100 * (x.scales.of - x.scales.equal) > x.scales.of) continue;
     const std::string words =
-        fmt::format("{}: {} ({})", names_of_same(scales, x), x.words, reading_words(work, x.order));
+        fmt::format("{}: {}{} ({})", names_of_same(scales, x), x.words,
+                    x.is_freed ? ", but in blocks of zeros" : "", reading_words(work, x.order));
     const bool is_told = tell(finding,
                               {words, ExplainedPart::scales, x.scales.equal, x.scales.of, x.kind,
                                x.reading, x.order, x.rule, x.factor},
@@ -295,11 +315,13 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
     return std::ranges::any_of(told, [](const SuspectedCodes& x) { return x.elements.is_whole(); });
   };
   const auto& bytes = given.codes.bytes;
-  const bool says_nothing = std::ranges::all_of(bytes, [&](std::byte x) { return x == bytes[0]; });
+  // Any way of making codes that gives this one would fit.
+  const bool says_nothing = tell_zero_codes(given, finding) ||
+                            std::ranges::all_of(bytes, [&](std::byte x) { return x == bytes[0]; });
   for (std::size_t n = 0; n < readings.size(); ++n) {
     const std::size_t i = readings[n];
     const bool is_other = n >= plain_readings;
-    if (says_nothing) break;  // any way of making codes that gives this one would fit
+    if (says_nothing) break;
     const ReadingFirst of = first_of_reading(finding, first, evidence, i);
     std::vector<NumbersChange> changes = changes_to_try(given, scales, first, i);
     if (of.scales.rule != nullptr && !is_other && !is_found()) {
@@ -360,6 +382,8 @@ std::optional<SuspectedRule> add_scale_hypotheses(const Quantized& given,
   const SuspectedCodes* first_codes = nullptr;
   for (const SuspectedCodes& x : told) {
     if (is_chance_of_rounding(x, codes_equal)) continue;
+    constexpr std::uint64_t least_codes = 256;  // of fewer, some of many ways give most
+    if (x.elements.of < least_codes && !x.elements.is_whole()) continue;
     if (first_codes != nullptr && (x.of.kind == first_codes->of.kind ||
                                    !explains_rest(unequal_under(given, finding, *first_codes),
                                                   unequal_under(given, finding, x)))) {

@@ -284,6 +284,22 @@ constexpr auto readings_of_codes = std::to_array<CodeReading>({
      .stored_as = &sign_lost},
 });
 
+/// Drops readings of wider formats where each byte holds a code of 4 bits: scaled by their amaxes,
+/// numbers would reach the others.
+void drop_wider(const Quantized& given, std::vector<ScaleReading>& readings) {
+  constexpr int bits = 4;
+  const auto is_narrow = [](const ScaleReading& x) {
+    return x.format.format.element.bits() == bits;
+  };
+  const bool has_narrow_bytes =
+      given.codes.bytes.size() == given.x.size() &&
+      std::ranges::all_of(given.codes.bytes,
+                          [](std::byte x) { return x < std::byte{1 << bits}; }) &&
+      std::ranges::any_of(given.codes.bytes, [](std::byte x) { return x != std::byte{0}; });
+  if (!has_narrow_bytes || std::ranges::none_of(readings, is_narrow)) return;
+  std::erase_if(readings, [&](const ScaleReading& x) { return !is_narrow(x); });
+}
+
 }  // namespace
 
 const std::span<const CodeReading> code_readings = readings_of_codes;
@@ -302,6 +318,7 @@ std::vector<ScaleReading> scale_readings(const Quantized& given,
   }
   std::vector<NamedOrCustomBlock> tried = formats_to_read();
   for (const NamedOrCustomBlock& row : tried) add_readings(given, row, out);
+  drop_wider(given, out);
   // Blocks of another size, where the scales' shape is not that of blocks of a known one.
   const bool is_of_shape = std::ranges::any_of(out, [&](const ScaleReading& x) {
     return (x.view.scale_shape == given.scales.shape && x.orders[0].layout->name == "row_major") ||

@@ -58,7 +58,10 @@ struct StoredScales {
   std::optional<Format> held = {};
   /// Codes other than 0: in all places, and in those that are a block's.
   std::uint64_t stored = 0, of_blocks = 0;
+  /// Blocks of zeros that all have one scale, which may be any: with it they are free. Empty: none.
+  std::vector<bool> free = {};
 
+  bool is_free(std::size_t block) const { return !free.empty() && free[block]; }
   /// Returns how many places that fill an order up hold other bits than 0.
   std::uint64_t filled() const { return stored - of_blocks; }
   /// Returns the share of what is stored that the blocks have: less than 1 speaks against an order.

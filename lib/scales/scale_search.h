@@ -76,6 +76,13 @@ struct TensorScaleChoice {
   TensorScaleFit fit = TensorScaleFit::none;
   TensorScalePart part = TensorScalePart::decode;  ///< what the stored one is, if it is equal
   std::string words = {};                          ///< of one that is imagined
+  /// It is imagined, but what is stored but for another way of dividing: an ulp from it.
+  bool is_near_stored = false;
+
+  /// What is told of it beside what may have happened.
+  std::string told() const {
+    return fit == TensorScaleFit::imagined && !is_near_stored ? words : std::string();
+  }
 };
 
 /// A scale rule, held against a reading of what is stored.

@@ -107,7 +107,7 @@ ReadingWork::ReadingWork(const Quantized& given, const ScaleReading& reading, Nu
       pieces_(block_pieces(reading.view)) {
   if (taken == NumbersTaken::positive) {
     turned_.assign(x_.begin(), x_.end());
-    for (float& one : turned_) one = one < 0 ? 0 : one;
+    for (float& one : turned_) one = one <= 0 ? 0 : one;
     x_ = turned_;
   } else if (taken != NumbersTaken::as_given) {
     turned_ = narrowed_numbers(
@@ -177,7 +177,8 @@ ScaleAgreement sampled_scales(const ReadingWork& work, const ScaleRule& rule,
     make_scales(fastest_kernels(), to, work.reading().view, work.x().data(), &amaxes[block], block,
                 1, &code, &factor, counts);
     for (std::size_t order = 0; order < stored.size(); ++order) {
-      equal[order] += held_scale(code, stored[order].held) == stored[order].codes[block] ? 1 : 0;
+      const StoredScales& its = stored[order];
+      equal[order] += held_scale(code, its.held) == its.codes[block] || its.is_free(block) ? 1 : 0;
     }
   }
   return {.equal = equal.empty() ? 0 : *std::ranges::max_element(equal), .of = sample.size()};
@@ -243,8 +244,10 @@ ScaleAgreement codes_agree(const ReadingWork& work, const BlockQuantizer& to,
   const bool is_mapped = (how.stored_as != nullptr || flushes) && bits <= 8;
   for (std::uint32_t code = 0; is_mapped && code < 256; ++code) {
     const std::uint32_t mask = (1U << bits) - 1, sign = 1U << (bits - 1), made = code & mask;
+    const bool is_subnormal = (made & (sign - 1)) >> to.format.element.fraction_bits() == 0;
     const bool is_flushed =
-        flushes && (made & (sign - 1)) >> to.format.element.fraction_bits() == 0;
+        flushes && (compared.subnormals == Subnormals::kept_beside_zero ? (made & (sign - 1)) == 0
+                                                                        : is_subnormal);
     const std::uint32_t kept = !is_flushed                                      ? made
                                : compared.subnormals == Subnormals::signed_zero ? made & sign
                                                                                 : 0;

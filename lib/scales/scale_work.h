@@ -27,7 +27,7 @@ enum class NumbersTaken : std::uint8_t {
   as_bfloat16,
   as_binary16,
   cut_to_bfloat16,
-  positive,  ///< those below zero are zeros
+  positive,  ///< those below zero, and -0, are +0
 };
 
 /// Returns the ways in which numbers may have been taken, as given first; those that change none
@@ -109,8 +109,9 @@ std::uint32_t held_scale(std::uint32_t scale, const std::optional<Format>& held)
 std::vector<std::uint32_t> factors_under(const ReadingWork& work, const BlockQuantizer& to,
                                          std::span<const std::uint32_t> scales);
 
-/// What is written for codes of subnormal numbers: these, zeros with their signs, or zeros.
-enum class Subnormals : std::uint8_t { kept, signed_zero, zero };
+/// What is written for codes of subnormal numbers: these, zeros with their signs, or zeros; or
+/// these, and zeros without a sign.
+enum class Subnormals : std::uint8_t { kept, signed_zero, zero, kept_beside_zero };
 
 /// How far codes are compared.
 struct CodesCompared {

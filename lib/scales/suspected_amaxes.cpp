@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,6 +91,24 @@ std::optional<AmaxRange> amaxes_that_fit(const ReadingWork& work, const ScaleRul
     }
   }
   return out;
+}
+
+/// Returns an amax of which a rule gives one scale of a tensor, within what steps and layers differ
+/// by.
+std::optional<std::uint32_t> amax_of_scale(const ReadingWork& work, std::uint32_t scale,
+                                           const std::function<bool(std::uint32_t)>& is) {
+  using namespace block_steps;
+  constexpr float most_apart = 64;
+  const std::uint32_t most = largest_of(work.format().element);
+  for (const std::uint32_t guess : {times(scale, most), over(most, scale)}) {
+    const float apart = number_of_bits(guess) / number_of_bits(work.amax({}));
+    if (!(apart < most_apart && apart > 1 / most_apart)) continue;
+    for (const int step : {0, 1, -1, 2, -2}) {
+      const std::uint32_t amax = guess + static_cast<std::uint32_t>(step);
+      if (is(amax)) return amax;
+    }
+  }
+  return std::nullopt;
 }
 
 /// A search for suspicions of amaxes.
@@ -204,6 +223,11 @@ class AmaxSuspicions {
           "a scale of the tensor as of an amax of {}{:.{}g}, {}, where the tensor's is {:.6g}",
           found.is_known ? "" : "about ", number_of_bits(found.amax), found.is_known ? 6 : 4,
           found.words, number_of_bits(own));
+      if (choices[0].fit == TensorScaleFit::equal || choices[0].is_near_stored) {
+        tensor.words += fmt::format(
+            ", which is not what is stored: scales of blocks are {:.4g} times the rule's",
+            number_of_bits(own) / number_of_bits(found.amax));
+      }
       tensor.scale = tensor_scale(steps, work.format(), found.amax);
       SuspectedScales x{reading, order, &rule, tensor, NumbersTaken::as_given, tensor.words};
       x.kind = "tensor_scale";
@@ -228,15 +252,20 @@ class AmaxSuspicions {
         return held_scale(code(amax), stored[order].held) == stored[order].codes[0];
       };
       const std::uint32_t own = work.amax(steps);
+      if (is(own)) continue;
       const auto any = std::ranges::find_if(work.other_amaxes(steps), is, &NamedAmax::amax);
-      if (is(own) || any == work.other_amaxes(steps).end()) continue;
+      const bool is_named = any != work.other_amaxes(steps).end();
+      const std::optional<std::uint32_t> amax =
+          is_named ? std::optional(any->amax) : amax_of_scale(work, stored[order].codes[0], is);
+      if (!amax) continue;
       SuspectedScales x{reading, order, &rule, {}, NumbersTaken::as_given, {}};
-      x.words =
-          fmt::format("the scale is as of an amax of {:.6g}, {}, where the tensor's is {:.6g}",
-                      number_of_bits(any->amax), amax_found(work, steps, {any->amax, is}).words,
-                      number_of_bits(own));
+      x.words = fmt::format(
+          "the scale is as of an amax of {:.6g}, {}, where the tensor's is {:.6g}{}",
+          number_of_bits(*amax), amax_found(work, steps, {*amax, is}).words, number_of_bits(own),
+          is_named ? "" : ": of another tensor, or of a step before");
       x.kind = "other_amax";
-      kept_->keep(std::move(x), work.format().scale, std::array{code(any->amax)}, stored[order]);
+      x.is_measured = !is_named;
+      kept_->keep(std::move(x), work.format().scale, std::array{code(*amax)}, stored[order]);
     }
   }
 

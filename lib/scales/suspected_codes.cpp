@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -31,8 +32,9 @@ struct FlushedCodes {
   Subnormals subnormals = Subnormals::kept;
   Tininess tininess = Tininess::after_rounding;
 };
-constexpr std::array<FlushedCodes, 4> ways_of_flushing{
-    {{"subnormal codes as zeros", Subnormals::signed_zero},
+constexpr std::array<FlushedCodes, 5> ways_of_flushing{
+    {{"zeros without a sign", Subnormals::kept_beside_zero},
+     {"subnormal codes as zeros", Subnormals::signed_zero},
      {"subnormal codes as zeros without a sign", Subnormals::zero},
      {"subnormal numbers flushed to zero", Subnormals::kept, Tininess::after_rounding},
      {"subnormal numbers flushed to zero before they are rounded", Subnormals::kept,
@@ -206,8 +208,7 @@ void CodeSuspicions::try_stored() const {
       const BlockQuantizer to = work.quantizer(work.steps(rule), tensor.scale);
       const auto with = [&](std::string_view what) {
         return joined_words({in_reading(what, work, order_),
-                             fmt::format("the step of {}", rule.name),
-                             tensor.fit == TensorScaleFit::imagined ? tensor.words : ""});
+                             fmt::format("the step of {}", rule.name), tensor.told()});
       };
       try_under(to, factors_under(work, to, stored.codes), with("scales as stored"),
                 {"stored_scales", &rule});
@@ -240,7 +241,7 @@ void CodeSuspicions::try_made(std::span<const SuspectedScales> suspected) const 
     try_under(work.quantizer(work.steps(rule), tensor.scale),
               scales_for(work, rule, tensor.scale, element).factors,
               joined_words({fmt::format("scales of {}{}, whatever is stored", rule.name, of),
-                            tensor.fit == TensorScaleFit::imagined ? tensor.words : ""}),
+                            tensor.told()}),
               {"scales_of_rule", &rule});
   };
   for (const NamedScaleRule* rule : rules()) {
@@ -366,13 +367,27 @@ std::optional<SuspectedCodes> CodeSuspicions::refined(const SuspectedCodes& x) c
   SuspectedCodes counted = x;
   std::vector<std::uint8_t> marks(work_->x().size());
   count_all(counted, &marks);
-  std::uint64_t zeros = 0, specials = 0;
+  std::uint64_t zeros = 0, specials = 0, of_zeros = 0, lost = 0;
   const std::vector<std::byte>& stored = stored_.at(x.how->order);
   for (std::size_t i = 0; i < marks.size(); ++i) {
     if (marks[i] == 0) continue;
     const Kind kind = decode(std::to_integer<std::uint64_t>(stored[i]), element).kind;
     zeros += kind == Kind::zero ? 1 : 0;
     specials += kind == Kind::nan || kind == Kind::infinite ? 1 : 0;
+    of_zeros += kind == Kind::nan && work_->x()[i] == 0 ? 1 : 0;
+    // A scale that makes zeros of all numbers is no reason for theirs.
+    const auto block = static_cast<std::size_t>(block_of_element(work_->reading().view, i));
+    const float factor = number_of_bits(x.factors[block]);
+    const bool says_nothing = factor == 0 || !std::isfinite(factor);
+    lost += kind == Kind::zero && says_nothing && work_->x()[i] != 0 ? 1 : 0;
+  }
+  if (4 * of_zeros >= 3 * left) {
+    out = x;
+    out->words = joined_words({x.words, "codes of zeros are NaN, as 0/0 gives"});
+    out->elements.equal += of_zeros;
+    ++out->changes;
+    out->of.kind = "codes_of_zeros";
+    return out;
   }
   if (4 * specials >= 3 * left) {
     try_one(element.has_infinity() ? "what overflows as Inf, not as the largest number"
@@ -383,7 +398,7 @@ std::optional<SuspectedCodes> CodeSuspicions::refined(const SuspectedCodes& x) c
             });
   }
   for (const FlushedCodes& way : ways_of_flushing) {
-    if (4 * zeros < 3 * left || (out && out->elements.is_whole())) break;
+    if (4 * zeros < 3 * left || 2 * lost > zeros || (out && out->elements.is_whole())) break;
     try_one(way.words, "codes_flushed", [&](SuspectedCodes& one) {
       one.subnormals = way.subnormals;
       one.to.attributes.flush_results = way.subnormals == Subnormals::kept;

@@ -14,6 +14,7 @@
 #include "lib/scales/suspected_changes.h"
 #include "lib/scales/suspected_rows.h"
 #include "lib/scales/tensor_scales.h"
+#include "lib/scales/zero_blocks.h"
 
 namespace binade {
 namespace {
@@ -97,7 +98,7 @@ void try_rule(const KeptScales& kept, const ReadingWork& work, std::size_t readi
     for (std::size_t order = 0; order < stored.size(); ++order) {
       SuspectedScales x{reading, order, &rule, tensor, taken, {}};
       x.weight = stored[order].weight();
-      const std::string of_tensor = tensor.fit == TensorScaleFit::imagined ? tensor.words : "";
+      const std::string of_tensor = tensor.told();
       x.words = of_tensor;
       x.kind = as_given ? "tensor_scale" : words_of(taken).kind_of_numbers;
       const auto agree = [&](std::span<const std::uint32_t> codes) {
@@ -157,6 +158,7 @@ void try_scales_of(const Quantized& given, const ScaleReading& reading, std::siz
   }
   const KeptScales kept(out);
   const ReadingWork plain(given, reading, NumbersTaken::as_given);
+  for (StoredScales& x : stored) free_zero_blocks(plain, x);
   for (const NumbersTaken taken : ways_of_numbers(given.x)) {
     const ReadingWork work(given, reading, taken);
     for (const NamedScaleRule& rule : scale_rules) {

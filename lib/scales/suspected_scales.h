@@ -28,6 +28,7 @@ struct SuspectedScales {
   std::optional<Format> element = {};  ///< for which scales are made, if not the reading's
   bool is_measured = false;            ///< its factor is found by these scales themselves
   RowsMoved rows = {};
+  bool is_freed = false;           ///< blocks of zeros, which have one scale, count as equal
   std::vector<bool> unequal = {};  ///< a mark for each block that is left unequal
 
   double speaks() const { return scales.speaks() * weight; }

@@ -40,7 +40,31 @@ bool may_be_part(const Quantized& given, TensorScalePart part) {
          std::ranges::any_of(given.layouts, [&](auto* layout) { return layout->part == part; });
 }
 
+/// The amax of the numbers as they are given, whatever was done to those of the work.
+std::uint32_t given_amax(const ReadingWork& work, const ScaleRule& rule) {
+  std::uint32_t out = 0;
+  for (const float x : work.given().x) {
+    out = next_amax(rule, out, std::bit_cast<std::uint32_t>(x));
+  }
+  return out;
+}
+
 }  // namespace
+
+bool is_scale_of_amax(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
+                      std::uint32_t amax, std::uint32_t stored) {
+  using namespace block_steps;
+  if (part_of(tensor_scale(rule, format, amax), part) == stored) return true;
+  if (part == TensorScalePart::amax || amax == 0) return false;
+  const std::uint32_t element = largest_of(format.element), scale = largest_scale(rule, format);
+  const std::uint32_t most = times(element, scale);
+  const std::array<std::uint32_t, 4> decoded{over(amax, most), over(over(amax, element), scale),
+                                             over(over(amax, scale), element),
+                                             times(amax, over(one, most))};
+  return std::ranges::any_of(decoded, [&](std::uint32_t x) {
+    return stored == (part == TensorScalePart::decode ? x : over(one, x));
+  });
+}
 
 std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
                                                     const NamedScaleRule& row, bool imagined) {
@@ -50,6 +74,7 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
   if (!format.tensor_scale) return {{}};
   const std::optional<std::uint32_t>& stored = work.given().tensor;
   const TensorScale own = tensor_scale(rule, format, work.amax(rule));
+  const std::uint32_t amax_as_given = stored ? given_amax(work, rule) : 0;
   std::vector<TensorScaleChoice> out{
       {own, stored ? TensorScaleFit::imagined : TensorScaleFit::absent}};
   if (stored) {
@@ -68,6 +93,12 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
         hexadecimal(part_of(own, part), binary32), short_number(*stored),
         hexadecimal(*stored, binary32), apart_text(part_of(own, part), *stored));
   }
+  const auto is_near = [&](TensorScalePart part) {
+    return may_be_part(work.given(), part) &&
+           is_scale_of_amax(rule, format, part, own.amax, *stored);
+  };
+  out[0].is_near_stored = stored && out[0].fit == TensorScaleFit::imagined &&
+                          std::ranges::any_of(parts_of_tensor_scale, is_near);
   if (!imagined) return out;
   const auto add = [&](const TensorScale& scale, const std::string& words) {
     const auto same = [&](const TensorScaleChoice& x) { return x.scale == scale; };
@@ -79,12 +110,30 @@ std::vector<TensorScaleChoice> tensor_scale_choices(const ReadingWork& work,
       stored && *stored > 0 && *stored < infinity;  // others leave no values, or no numbers
   if (is_usable && out[0].fit != TensorScaleFit::equal) {
     for (const TensorScalePart part : parts_of_tensor_scale) {
+      // Of the numbers as they are given it is the tensor's, whatever blocks are made of.
+      if (amax_as_given != own.amax &&
+          is_scale_of_amax(rule, format, part, amax_as_given, *stored)) {
+        add(tensor_scale(rule, format, amax_as_given), "");
+        continue;
+      }
+      // Kernels keep the scale by one division and numbers by another.
+      for (const NamedAmax& other : work.other_amaxes(rule)) {
+        if (!is_scale_of_amax(rule, format, part, other.amax, *stored)) continue;
+        const TensorScale scale = tensor_scale(rule, format, other.amax);
+        if (part_of(scale, part) == *stored) continue;
+        add(scale,
+            fmt::format("the scale of the tensor nearly as stored, {} ({}), that of amax {}, "
+                        "{}, where the tensor's is {}",
+                        short_number(*stored), part_words(part), short_number(other.amax),
+                        amax_words(work, rule, part, *stored), short_number(amax_as_given)));
+        break;
+      }
       const TensorScale scale = scale_of_part(rule, format, part, *stored);
       add(scale,
           fmt::format("the scale of the tensor as stored, {} ({}), that of amax {}, {}, where the "
                       "tensor's is {}",
                       short_number(*stored), part_words(part), short_number(scale.amax),
-                      amax_words(work, rule, part, *stored), short_number(own.amax)));
+                      amax_words(work, rule, part, *stored), short_number(amax_as_given)));
     }
   }
   const std::uint32_t most = times(largest_of(format.element), largest_scale(rule, format));

@@ -31,4 +31,10 @@ TensorScale scale_of_part(const ScaleRule& rule, const BlockFormat& format, Tens
 /// Returns "what values are multiplied by".
 std::string_view part_words(TensorScalePart part);
 
+/// Returns whether a stored part is that of an amax, by a rule or, of what values are multiplied
+/// by, by another way of dividing: by the product of both largest numbers at once, by one and then
+/// the other, or times its reciprocal. These are an ulp apart.
+bool is_scale_of_amax(const ScaleRule& rule, const BlockFormat& format, TensorScalePart part,
+                      std::uint32_t amax, std::uint32_t stored);
+
 }  // namespace binade

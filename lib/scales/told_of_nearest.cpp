@@ -72,7 +72,14 @@ bool tell(ScaleFinding& finding, const ScaleHypothesis& x, std::uint64_t base) {
 void tell_other_form(const Quantized& given, ScaleFinding& finding) {
   for (const ScaleRuleFit& fit : finding.nearest) {
     if (!fit.scales.is_whole() || fit.tensor.fit != TensorScaleFit::imagined) continue;
-    const std::optional<TensorScalePart> part = part_that_is(fit.tensor.scale, *given.tensor);
+    std::optional<TensorScalePart> part = part_that_is(fit.tensor.scale, *given.tensor);
+    const TensorScalePart other = TensorScalePart::encode;
+    if (!part && !given.layouts.empty() && given.layouts[0]->part != other) {
+      const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
+      const bool is_other = is_scale_of_amax(work.steps(*fit.rule), work.format(), other,
+                                             fit.tensor.scale.amax, *given.tensor);
+      if (is_other) part = other;
+    }
     if (!part && fit.elements.is_whole()) {
       const ReadingWork work(given, finding.readings[fit.reading], NumbersTaken::as_given);
       const TensorScalePart named =

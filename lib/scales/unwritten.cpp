@@ -40,6 +40,15 @@ std::string lines_text(const std::vector<bool>& is_line, std::string_view noun) 
                      are_more ? ", …" : "");
 }
 
+/// What a value that many lines hold is: one that buffers begin with, or any.
+std::string_view unwritten_words(std::uint32_t code, const Format& f) {
+  const std::uint32_t all_bits = f.bits() >= 32 ? ~0U : (1U << f.bits()) - 1;
+  const bool is_usual = code == 0 || code == all_bits ||
+                        code == convert(block_steps::one, binary32, f).bits ||
+                        decode(code, f).kind == Kind::nan;
+  return is_usual ? "as if nobody had written them" : "whatever their numbers";
+}
+
 struct Unwritten {
   std::uint32_t code = 0;
   std::uint64_t unequal = 0;  ///< of those that hold it
@@ -105,8 +114,8 @@ void tell_unwritten_codes(const Quantized& given, const SuspectedCodes& x,
   if (!found) return;
   const Format& f = reading.format.format.element;
   tell(finding,
-       {fmt::format("{}, and {} of codes are all {}, as if nobody had written them", x.words,
-                    found->where, hexadecimal(found->code, f)),
+       {fmt::format("{}, and {} of codes are all {}, {}", x.words, found->where,
+                    hexadecimal(found->code, f), unwritten_words(found->code, f)),
         ExplainedPart::codes, x.elements.equal + found->unequal, x.elements.of, "unwritten",
         x.reading, x.order, x.of.rule},
        base);
@@ -122,17 +131,20 @@ void tell_unwritten_scales(const Quantized& given, ScaleFinding& finding) {
   }
   const ReadingWork work(given, reading, NumbersTaken::as_given);
   const StoredScales stored = stored_scales(given, reading, reading.orders[fit.order]);
-  const BlockScales made = work.scales(work.steps(*fit.rule), fit.tensor.scale);
+  const ScaleRule steps = work.steps(*fit.rule);
+  const BlockScales made = work.scales(steps, fit.tensor.scale);
+  const std::vector<std::uint32_t>& amaxes = work.amaxes(steps);
   std::vector<bool> unequal(stored.codes.size());
   for (std::size_t i = 0; i < unequal.size(); ++i) {
-    unequal[i] = held_scale(made.codes[i], stored.held) != stored.codes[i];
+    // Blocks of zeros may have any scale.
+    unequal[i] = held_scale(made.codes[i], stored.held) != stored.codes[i] && amaxes[i] != 0;
   }
   const auto found = unwritten(stored.codes, reading.view.scale_shape.back(), unequal);
   if (!found) return;
   tell(finding,
-       {fmt::format("{}: {} of scales are all {}, as if nobody had written them ({})",
-                    fit.rule->name, found->where,
+       {fmt::format("{}: {} of scales are all {}, {} ({})", fit.rule->name, found->where,
                     hexadecimal(found->code, reading.format.format.scale),
+                    unwritten_words(found->code, reading.format.format.scale),
                     reading_words(work, fit.order)),
         ExplainedPart::scales, fit.scales.equal + found->unequal, fit.scales.of, "unwritten",
         fit.reading, fit.order, fit.rule},

@@ -172,8 +172,9 @@ TEST_CASE("scales of runs of K that a model cannot multiply by are refused") {
   CHECK(gemm(g, x) == std::vector<std::uint64_t>{0});
   g.sum.promote_every = 3;
   CHECK(message() ==
-        "GemmModel: products of K 0 and 1 in runs of 32 are multiplied by one scale; let the order "
-        "of the sum keep runs together, and promote every 2 instructions or fewer");
+        "GemmModel: products of K in runs 0 and 1 of 32 would be multiplied by one scale; promote "
+        "after a number of instructions that divides 2 (--promote-every), and cut K at multiples of "
+        "32");
   x.runs.a.pop_back();
   g.sum.promote_every = 2;
   CHECK(message() == "runs.a: 1 elements; by m, n and k there are 2");

@@ -148,7 +148,7 @@ class PromotedProducts(unittest.TestCase):
                 (dict(a_scale=np.ones((3, 3), np.float32)), "for each block"),
                 (dict(a_scale=scale_a, b_scale=np.ones((5, 4), np.float32)), "A's are of 128"),
                 (dict(a_scale=scale_a, scale_run="128,32,4"), "give one, or A's and B's"),
-                (dict(a_scale=scale_a, promote_every=3), "keep runs together"),
+                (dict(a_scale=scale_a, promote_every=3), "promote after a number of instructions that divides 4"),
                 (dict(a_scale=scale_a, promote_scales="twice"), "no such choice"),
                 (dict(a_scale=np.zeros(512, np.uint8), scale_layout="128x4"), "scale_run is missing"),
                 (dict(a_scale=scale_a, scale_layout="swizzle"), "no such order"),
@@ -274,7 +274,13 @@ class ProductsOfStacks(unittest.TestCase):
             "of K, k 128..255 left out": product(blocks[[0, 2, 3]].reshape(-1), [0, 2, 3]),
             "of K, k 128..255 counted twice, k 256..383 left out": product(blocks[[0, 1, 1, 3]].reshape(-1), [0, 1, 1, 3]),
             "of K, k 96..127 left out, k 224..255 left out, k 352..383 left out, k 480..511 left out": product(a=cut),
-            "A of k 256..383 stale: those of k 128..255": product(a=stale_a),
+            "A stale: in k 256..383 those of k 128..255": product(a=stale_a),
+            "A late along K: at each k what belongs at k - 128": product(a=a[:, blocks[[0, 0, 1, 2]].reshape(-1)]),
+            "A's scales of other runs of K: in k 128..255 those of k 256..383, in k 256..383 those of k 128..255":
+                product(scales_of_a=scale_a[:, [0, 2, 1, 3]]),
+            "A of other runs of K: in k 0..127 those of k 384..511, in k 128..511 those of k 0..383":
+                product(a=a[:, blocks[[3, 0, 1, 2]].reshape(-1)]),
+            f"rows in other places: 0 holds {shuffled[0]}, 1 holds {shuffled[1]}": product(a=a[shuffled]),
             "scales of blocks: those of k 256..383 scaled by 2": product(scales_of_a=doubled),
             "promoted every 256 of K, by the scales of the first 128 of them": product(runs=[0, 2], scale_run=256),
             "A's and B's scales of blocks those of the first run of K everywhere": product(runs=[0, 0, 0, 0]),
@@ -284,6 +290,20 @@ class ProductsOfStacks(unittest.TestCase):
                 found = binade.validate(a, b, d, transpose_b=True, a_scale=scale_a, b_scale=scale_b, **INSTRUCTION).to_dict()["as_if"]
                 self.assertTrue(found and found[0]["words"].startswith(words), found)
                 self.assertEqual(found[0]["equal"], 192)
+        given = dict(types="f32.e4m3.e4m3", arch="sm_90", transpose_b=True, a_scale=scale_a, b_scale=scale_b)
+        d, so_far = np.zeros((12, 16), np.float32), np.zeros((12, 16), np.float32)
+        for run in range(4):
+            so_far += binade.gemm(a[:, blocks[run]], b[:, blocks[run]], transpose_b=True, **INSTRUCTION)
+            d += so_far * scale_a[:, run:run + 1] * scale_b[:, run]
+        self.assertIn("the accumulator is not cleared between promotions", str(binade.identify(a, b, d, **given)))
+        d = product(out_format="bf16")
+        d.view(np.uint16).flat[[3, 77]] += 1
+        self.assertIn("2 elements are 1 ulp from these sums, all others are equal: rows 0, 4, columns 3, 13",
+                      str(binade.identify(a, b, d, **{**given, "types": "bf16.e4m3.e4m3"})))
+        # Two rows' data without their scales, which few elements tell.
+        d = product(a=a[[0, 5, *range(2, 5), 1, *range(6, 12)]])
+        self.assertIn("192 of 192 equal: rows in other places: 1 holds 5, 5 holds 1, without their scales, in rows 1, 5",
+                      str(binade.identify(a, b, d, **given)))
         few = dict(types="f32.e4m3.e4m3", arch="sm_90", transpose_b=True, a_scale=scale_a[:, :1], b_scale=scale_b[:, :1])
         d = product(blocks[0], [0], **{"scale_run": 128})
         d[[0, 1]] = d[[1, 0]]

@@ -61,7 +61,7 @@ class SuspectedRows(Supposes):
             tail, columns, unscaled = codes.copy(), codes.copy(), scales.copy()
             tail[40:], columns[:, 250:], unscaled[40:] = 0, 5, 0
             self.supposes(x, stored(tail), scales, tensor, "codes", "and rows 40..47 of codes are all 0+, as if nobody had written them")
-            self.supposes(x, stored(columns), scales, tensor, "codes", "and columns 250..255 of codes are all 0*5, as if nobody had")
+            self.supposes(x, stored(columns), scales, tensor, "codes", "and columns 250..255 of codes are all 0*5, whatever their numbers")
             self.supposes(x, stored(codes), unscaled, tensor, "scales", "rows 40..47 of scales are all 0+, as if nobody had written them")
         x = numbers((48, 256), 36)
         x[40:] = 0  # whose codes are zeros, as they should be

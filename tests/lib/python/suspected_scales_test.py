@@ -36,7 +36,7 @@ class SuspectedScales(Supposes):
 
     def test_numbers_of_binary32_in_the_place_of_scales(self):
         x = numbers((16, 512), 12)
-        codes, scales, _ = quantized(x, "fp8_1x128", "deepgemm")
+        codes, scales, _ = quantized(x, "fp8_1x128", "vllm")
         self.supposes(x, codes, F(1) / scales, None, "scales", "stored is 1/scale")
         self.supposes(x, codes, scales * F(448), None, "scales", "times 448|amax of each block")
         cut = (scales.view(np.uint32) & 0xFFFF0000).view(F)
@@ -63,6 +63,10 @@ class SuspectedScales(Supposes):
         x = numbers((16, 128), 21)
         scale = np.abs(x).max() / F(448)
         told, text = found(x, e4m3(x / scale), np.array([scale * F(1.37)]))
+        rows = [h for h in told["hypotheses"] if h["what"] == "scales"]  # of one scale an earlier step's amax is
+        self.assertEqual([(h["kind"], h["equal"]) for h in rows], [("other_amax", 1)], text)
+        self.assertIn("1.37 times the tensor's, where the tensor's is 11.6215: of another tensor, or of a step before", rows[0]["words"])
+        told, text = found(x, e4m3(x / scale), np.array([scale * F(137)]))
         self.assertFalse([h for h in told["hypotheses"] if h["what"] == "scales"], text)
 
     def test_a_scale_of_the_tensor_that_is_nan(self):
@@ -96,11 +100,43 @@ class SuspectedScales(Supposes):
         blocks = x.reshape(64, 8, 32)
         scales = up_rule(np.abs(blocks).max(axis=-1), "e4m3").astype(np.uint8)
         told, text = found(x, np.zeros((64, 128), np.uint8), np.zeros((64, 8), np.uint8))
-        self.assertEqual([h for h in told["hypotheses"] if h["what"] == "codes"], [], text)
+        zeros = f"every code is a zero, of {np.count_nonzero(x):,} numbers that are not"
+        self.assertTrue([h for h in told["hypotheses"] if h["what"] == "codes" and h["words"].startswith(zeros)], text)
         for code in (0x7F, 0):
             told, text = found(x, np.full(x.shape, code, np.uint8), scales)
-            self.assertEqual([h["what"] for h in told["hypotheses"]], [], text)
+            self.assertEqual([h["what"] for h in told["hypotheses"]], [] if code else ["codes"], text)
             self.assertRegex(text, r"Nearest(.|\n)*?512 of 512 scales(.|\n)*?mxfp8_e4m3 along\s+axis 1")
+
+    def test_blocks_of_zeros_may_have_any_scale(self):
+        x = numbers((64, 256), 61)
+        x[::3] = 0
+        x[1, 7] = -0.0
+        where = (x.reshape(64, 8, 32) == 0).all(axis=-1)
+        codes, scales, _ = quantized(x, "mxfp8_e4m3", "te")
+        other = np.where(where, 0x7F, scales).astype(np.uint8)
+        self.supposes(x, codes, other, None, "scales", f"every scale but those of {where.sum()} blocks of zeros, which are all 7F")
+        self.supposes(x, codes, np.where(where, scales, scales + 1).astype(np.uint8), None, "scales", r"scales times 2\^1, but in blocks of zeros")
+        self.supposes(x, np.where(codes == 0x80, 0, codes), scales, None, "codes", "zeros without a sign")
+        relu = np.where(x > 0, x, F(0))
+        codes, scales, _ = quantized(relu, "mxfp8_e4m3", "te")
+        self.supposes(x, codes, scales, None, "codes", "the step of [a-z_0-9]*, numbers below zero taken as zeros first")
+        scales = np.sqrt(np.abs(x).reshape(64, 2, 128).max(axis=-1))  # of no rule
+        zeros = scales == 0
+        codes = e4m3(x.reshape(64, 2, 128) / np.where(zeros, F(1), scales)[..., None])
+        codes[zeros] = 0xFF
+        self.supposes(x, codes.reshape(x.shape), scales, None, "codes", "codes of zeros are NaN, as 0/0 gives")
+
+    def test_the_scale_of_the_tensor_by_another_division(self):
+        def divided(amax):
+            return amax / F(448) / F(6), amax / F(2688), F(1) / (F(2688) / amax)
+
+        x = next(x for seed in range(64) if divided(np.abs(x := numbers((32, 128), seed)).max())[0] not in divided(np.abs(x).max())[1:])
+        codes, scales, _ = quantized(x, "nvfp4", "te")
+        stored = divided(np.abs(x).max())[0]
+        told, text = found(x, packed(codes), scales, stored)
+        self.assertIn("an amax that is the tensor's, by another way of dividing, an ulp from the rule's", str(told["hypotheses"]), text)
+        told, text = found(x, packed(np.zeros_like(codes)), scales, stored)
+        self.assertIn("every code is a zero", str(told["hypotheses"]), text)
 
     def test_scales_applied_twice_or_stored_as_narrow_reciprocals(self):
         x = numbers((16, 256), 37)
