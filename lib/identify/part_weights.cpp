@@ -177,7 +177,8 @@ class Weights {
   }
   /// Whether an element tells of weights: not if it holds 0, which elements without a sum do.
   bool is_used(std::size_t at) const {
-    return std::isfinite(sums_.found[at]) && std::isfinite(sums_.exact[at]) && sums_.found[at] != 0;
+    return std::isfinite(sums_.found[at]) && std::isfinite(sums_.size[at]) && sums_.size[at] > 0 &&
+           sums_.found[at] != 0;
   }
 
   /// The scales of an element's row and column, or of the tensors.
@@ -467,7 +468,7 @@ class Weights {
     std::vector<std::size_t> twice;
     for (std::size_t i = 0; i < weights.size();) {
       const auto weight = static_cast<int>(std::lround(weights[i]));
-      if (std::abs(weights[i] - weight) > 0.1 || weight < 0 || weight > 2) return {};
+      if (!(std::abs(weights[i] - weight) <= 0.1) || weight < 0 || weight > 2) return {};
       std::size_t end = i;
       while (end < weights.size() && std::lround(weights[end]) == weight &&
              std::abs(weights[end] - weight) <= 0.1) {
@@ -593,7 +594,8 @@ std::vector<double> least_squares(std::vector<double> matrix, std::vector<double
     for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
     right[i] /= matrix[i * n + i];
   }
-  return right;
+  const bool are_numbers = std::ranges::all_of(right, [](double x) { return std::isfinite(x); });
+  return are_numbers ? right : std::vector<double>{};
 }
 
 std::optional<GroupFactors> group_factors(const KernelCase& given) {
